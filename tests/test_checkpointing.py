@@ -14,8 +14,24 @@ from flax import nnx
 from hypothesis import given, strategies as st
 
 import jaxnb
-from jaxnb.program import Call, Checkpoints, Computation, Held, Level, Memory, Op, Program, Span, Value, unnumbered
+from jaxnb.program import (
+    Call,
+    Checkpoints,
+    Computation,
+    Held,
+    Level,
+    Memory,
+    Op,
+    Program,
+    Span,
+    Value,
+    decode,
+    encode,
+    unnumbered,
+)
 from jaxnb.views import encode_curves, encode_drawn
+from jaxnb.views.compact import short_bytes
+from jaxnb.views.memory_text import render_memory
 
 CELL = """def layer(x, w):
     h = jnp.tanh(x @ w)
@@ -110,6 +126,32 @@ def test_nothing_is_said_of_what_would_not_help() -> None:
     assert not told(program)
     program, _ = memory_of("y = jnp.tanh(x) @ x.T", names(), buffers=False)
     assert not told(program)
+
+
+def test_the_text_says_it_and_a_saved_program_too() -> None:
+    program, memory = memory_of(CELL.format("layer"), names(), buffers=False)
+    saving = memory.savings[0]
+    assert {one.function for one in memory.savings} == {"layer"}
+    said = f"jax.checkpoint around layer would save {short_bytes(saving.nbytes)} of {short_bytes(memory.peak)}"
+    assert render_memory(memory, width=100).splitlines().count(said) == 1
+    program.memory()
+    (again,) = decode(json.loads(json.dumps(encode(program)))).memory()
+    assert again.savings == program.memory()[0].savings
+    assert again.peak == program.memory()[0].peak
+
+
+def test_values_of_one_origin_are_called_by_what_makes_them() -> None:
+    program, memory = memory_of(CELL.format("layer"), names(), buffers=False)
+    (curve,) = encode_curves(program)
+    rows = curve["rows"]
+    kept = [name for name, kind in zip(rows["name"], rows["kind"], strict=True) if kind == "residual"]
+    assert any("sin" in name or "cos" in name for name in kept), rows
+    assert "reserved" not in curve
+    program.level("hlo")
+    (curve,) = encode_curves(program)
+    (read,) = program.memory()
+    assert curve["reserved"] == read.reserved >= curve["peak"] > 0
+    assert memory.reserved is None
 
 
 @given(st.integers(1, 4), st.lists(st.integers(1, 50), min_size=1, max_size=4), st.integers(0, 30))

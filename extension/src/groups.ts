@@ -9,15 +9,39 @@ export interface Group { from: number; to: number; label: string; backward: bool
 /** An op, or a group by its number. */
 export interface Item { op: number; group: number }
 
-const LEAST = 40, MOST_FIRST = 24;
+const LEAST = 40, MOST_FIRST = 24, NEARLY_ALL = 0.9;
+// How many ops a body has that is worth a place of its own.
+const BODY = 8;
 
 /** The groups of one level, found when a computation is first shown. */
 export class Groups {
   readonly all: Group[] = [];
   private readonly of = new Map<number, Item[]>();
   private readonly chains = new Map<number, number[]>();
+  /** How many ops a computation has, with those in its bodies. */
+  readonly sizes: number[];
 
-  constructor(private readonly level: Level) {}
+  constructor(private readonly level: Level) {
+    const { start, owner, home } = level;
+    this.sizes = new Array<number>(start.length - 1).fill(0);
+    this.sizes.forEach((_, body) => {
+      for (let at = body, depth = 0; depth < 50; at = home[owner[at]], depth++) {
+        this.sizes[at] += start[body + 1] - start[body];
+        if (owner[at] < 0) break;
+      }
+    });
+  }
+
+  /** The body of an op that is worth a place of its own, undefined if there is none. */
+  bodyOf(op: number): number | undefined { return this.level.bodies(op).find(body => this.sizes[body] >= BODY); }
+
+  /** Whether a computation is large, be it by what is in its bodies, and made by calls or loops. */
+  isOfCalls(computation: number): boolean {
+    const { start, data } = this.level;
+    if (!data.ops.call || this.sizes[computation] < LEAST) return false;
+    for (let op = start[computation]; op < start[computation + 1]; op++) if (this.chainOf(op).length || this.bodyOf(op) !== undefined) return true;
+    return false;
+  }
 
   /** What a computation is made of; null if it is short, or nothing is known of calls. */
   items(computation: number): Item[] | null {
@@ -122,17 +146,17 @@ export class Groups {
   }
 }
 
-/** The ops whose bodies hold most of a level, from outside in: of a step under `jax.jit` the one that calls it. */
+/** The ops whose bodies hold nearly all of a level, from outside in: of a step under `jax.jit` the one that calls it. */
 export function wayToMain(level: Level): number[] {
   const found: number[] = [];
+  const { start } = level;
+  const { sizes } = groupsOf(level);
   for (let at = 0; at < level.data.computations.name.length && found.length < 20;) {
-    const [from, to] = [level.start[at], level.start[at + 1]];
+    const [from, to] = [start[at], start[at + 1]];
     if (to - from >= LEAST) break;
-    let most = -1, size = 0;
-    for (let op = from; op < to; op++) for (const body of level.bodies(op)) {
-      if (level.start[body + 1] - level.start[body] > size) [most, size] = [op, level.start[body + 1] - level.start[body]];
-    }
-    if (most < 0 || size < (to - from)) break;
+    let most = -1, size = NEARLY_ALL * sizes[at];
+    for (let op = from; op < to; op++) for (const body of level.bodies(op)) if (sizes[body] > size) [most, size] = [op, sizes[body]];
+    if (most < 0) break;
     found.push(most);
     [at] = level.bodies(most);
   }

@@ -55,13 +55,29 @@ function hierarchy(level: Level, computation: number): Part {
       at = next;
     }
     if (side) at.backward++; else at.forward++;
-    at.own[side].push(op);
+    // A loop is no part of what a call does beside it.
+    const body = groups.bodyOf(op);
+    if (body === undefined) at.own[side].push(op);
+    else at.parts.push({ ...make(-1, op), ...named(level, op, body), own: side ? [[], [op]] : [[op], []], forward: 1 - side, backward: side });
   }
   // What all of it is made in is the caller's.
   let top = root;
   while (top.parts.length === 1 && !top.own[0].length && !top.own[1].length) [top] = top.parts;
   stacked(top);
   return top;
+}
+
+/** What the op of a body is called: the function that runs there, and how often. */
+function named(level: Level, op: number, body: number): { label: string; path: string } {
+  const groups = groupsOf(level);
+  const around = groups.chainOf(op).length;
+  let names: string[] = [];
+  for (let inner = level.start[body]; inner < level.start[body + 1] && names.length < 2; inner++) {
+    const chain = groups.chainOf(inner).slice(around, around + 2);
+    if (chain.length > names.length) names = chain.map(call => groups.nameOf(call));
+  }
+  const [loop, called] = names;
+  return called ? { label: called, path: loop } : { label: loop ?? level.opName(op), path: '' };
 }
 
 /** Calls beside one another that do the same stand for all of them. */

@@ -19,6 +19,8 @@ from .calltree import (
 )
 from .checkpointing import (
     Checkpoints as Checkpoints,
+    is_residual as is_residual,
+    with_savings as with_savings,
 )
 from .codec import (
     MIME_TYPE as MIME_TYPE,
@@ -75,6 +77,7 @@ from .occupancy import (
     Memory as Memory,
     Noted as Noted,
     Saved as Saved,
+    Saving as Saving,
 )
 from .placement.axes import (
     axes_text as axes_text,

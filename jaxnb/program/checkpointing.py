@@ -16,15 +16,54 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from math import gcd
 
-from jaxnb.program.occupancy import Held, Memory
+from jaxnb.program.calltree import common_text, unnumbered
+from jaxnb.program.occupancy import Held, Memory, Saving
 from jaxnb.program.structure import Call, Level, Op
 
-__all__ = ["Checkpoints"]
+__all__ = ["Checkpoints", "is_residual", "with_savings"]
 
 _Key = tuple[int, str, str, object, str, object]
+_WORTH = 0.05  # of the peak
+
+
+def is_residual(one: Held, ops: Sequence[Op]) -> bool:
+    """Whether a value is kept for the backward pass: made forwards, and last read backwards.
+
+    Args:
+      one: the value.
+      ops: those of the computation that its positions mean; () where they are not known.
+    """
+    if one.kind != "temporary" or one.last >= len(ops) or one.last <= one.first + 1:
+        return False
+    return not ops[one.first].is_backward and ops[one.last].is_backward
+
+
+def with_savings(memory: Memory, level: Level) -> Memory:
+    """The same, with what `jax.checkpoint` would save: of functions whose residuals are at least 5 % of the peak.
+
+    Args:
+      memory: of one piece.
+      level: whose ops its positions are.
+    """
+    groups: dict[tuple[int | None, str], list[Held]] = {}
+    ops = level.computations[memory.computation].ops
+    for one in memory.at(memory.peak_at):
+        if one.within and one.nbytes and is_residual(one, ops):
+            groups.setdefault((one.line, unnumbered(one.within)), []).append(one)
+    large = [some for some in groups.values() if sum(one.nbytes for one in some) >= _WORTH * memory.peak]
+    if not large:
+        return memory
+    checkpoints = Checkpoints(level, memory)
+    found = [
+        Saving(common_text([one.within for one in some]), some[0].line, nbytes)
+        for some in large
+        if (nbytes := checkpoints.saved(some))
+    ]
+    return replace(memory, savings=tuple(sorted(found, key=lambda one: -one.nbytes)))
 
 
 class Checkpoints:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from jaxnb.program.occupancy import Held, Memory, Noted, Saved
+from jaxnb.program.occupancy import Held, Memory, Noted, Saved, Saving
 from jaxnb.program.structure import Assigned, Peaks, ProcessTime, Span, Timing
 from jaxnb.program.tables import Interned, at, pair_of, rows_of, seconds_of, typed
 
@@ -99,10 +99,11 @@ _SAVED = {
     "policy": "text",
     "within": "text?",
 }
+_SAVING = {"within": "text", "line": "line", "nbytes": ""}
 _NOTED = {"op": "place", "line": "line", "nbytes": ""}
 _NOTES = ("recomputed", "dead", "known")
 
-Row = TypeVar("Row", Held, Saved, Noted)
+Row = TypeVar("Row", Held, Saved, Noted, Saving)
 
 
 def encode_memory(memory: Memory, strings: Interned[str]) -> dict[str, Any]:
@@ -116,6 +117,7 @@ def encode_memory(memory: Memory, strings: Interned[str]) -> dict[str, Any]:
         "saved": _encode_rows(memory.saved, _SAVED, strings),
         **{name: _encode_rows(getattr(memory, name), _NOTED, strings) for name in _NOTES},
         "note": memory.note,
+        **({"savings": _encode_rows(memory.savings, _SAVING, strings)} if memory.savings else {}),
     }
 
 
@@ -130,6 +132,7 @@ def decode_memory(data: Mapping[str, Any], strings: Sequence[str]) -> Memory:
         _decode_rows(data["saved"], Saved, _SAVED, strings),
         *(_decode_rows(data[name], Noted, _NOTED, strings) for name in _NOTES),
         note=typed(data["note"], str),
+        savings=_decode_rows(data["savings"], Saving, _SAVING, strings) if "savings" in data else (),
     )
 
 

@@ -7,6 +7,7 @@
       recomputed   ops that compute something again because it was not kept (`jax.checkpoint`)
       dead         ops that no result needs
       known        ops that depend on no input
+      savings      Saving: what `jax.checkpoint` around a function would take from the peak
 
 Ops are meant by their place, (computation, op), as `Program.linked` takes them: those of `held` at the level of
 `Memory.level`, all others at the level "jaxpr". Nothing here imports jax.
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 
 from jaxnb.program.display import render
 
-__all__ = ["KINDS", "SOURCES", "Held", "Memory", "Noted", "Saved"]
+__all__ = ["KINDS", "SOURCES", "Held", "Memory", "Noted", "Saved", "Saving"]
 
 from jaxnb.program.structure import Place
 
@@ -107,6 +108,26 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
+class Saving:
+    """What `jax.checkpoint` around a function would save, an estimate, see `Checkpoints`.
+
+    Attributes:
+      within: which calls made what the backward pass keeps at the peak, as of `Held`.
+      line: the line of the cell that made it, where it is known.
+      nbytes: what the peak would be lower by.
+    """
+
+    within: str
+    line: int | None
+    nbytes: int
+
+    @property
+    def function(self) -> str:
+        """What `jax.checkpoint` would stand around: `Block.__call__`."""
+        return re.split(r"[ ,]", self.within, maxsplit=1)[0]
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """What one piece of a cell needs. On several devices, what each of them needs.
 
@@ -126,6 +147,7 @@ class Memory:
       known: what could be computed ahead, because it depends on no input. XLA computes most of it as it compiles, but
         not what is large or dear: what became of each is told by `Program.fates`, where "folded" says that it was.
       note: why something is missing, or "".
+      savings: of functions whose residuals are much of the peak, those by which most is saved first.
 
     >>> x = Held("x", "input", 400, 0, 1)
     >>> memory = Memory("liveness", "jaxpr", 0, (800, 400), (x, Held("a", "temporary", 400, 0, 0, (0, 0), line=2)))
@@ -144,6 +166,7 @@ class Memory:
     dead: tuple[Noted, ...] = ()
     known: tuple[Noted, ...] = ()
     note: str = ""
+    savings: tuple[Saving, ...] = ()
 
     @property
     def peak(self) -> int:

@@ -7,10 +7,12 @@ the backward pass, by the modules that made it, and at the top what is only ther
 from __future__ import annotations
 
 import itertools
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxnb.program import Checkpoints, Held, Memory, Program, common_text, unnumbered
+from jaxnb.program import Held, Memory, Op, Program, common_text, is_residual, unnumbered
 
 __all__ = ["encode_curves", "thinned"]
 
@@ -18,7 +20,8 @@ _SAMPLES = 160
 _FINE = 500  # parts of the peak that are told apart
 _MOST_LAYERS = {"input": 4, "output": 3, "residual": 5, "temporary": 1}  # by kind, in the order from the bottom
 _MOST_ROWS = 14
-_WORTH = 0.05  # of the peak
+_NUMBERED = re.compile(r"(_fusion)?(\.\d+|\.clone|\.remat\d*)*$")
+_MOST_MAKERS = 2  # of several values together
 _REST = {"input": "other inputs", "output": "results", "residual": "kept for backward", "temporary": "temporaries"}
 
 
@@ -39,8 +42,8 @@ def _encode(program: Program, memory: Memory, samples: int) -> dict[str, Any] | 
     if not memory.peak or not count:
         return None
     held = [one for one in memory.held if one.nbytes]
-    backward = _backward_of(program, memory)
-    kinds = [_kind(one, backward) for one in held]
+    ops = _ops_of(program, memory)
+    kinds = [_kind(one, ops) for one in held]
     plain = {text: unnumbered(text) for text in {one.within for one in held}}
     results, at = _named(program), memory.peak_at
     roots = [_root(one, kind, results) for one, kind in zip(held, kinds, strict=True)]
@@ -60,8 +63,9 @@ def _encode(program: Program, memory: Memory, samples: int) -> dict[str, Any] | 
         "computation": memory.computation,
         "count": count,
         "peak": memory.peak,
+        **({"reserved": memory.reserved} if memory.reserved is not None else {}),
         "at": at,
-        "turn": _turn(backward),
+        "turn": _turn([op.is_backward for op in ops]),
         "positions": positions,
         "unit": (unit := max(1, memory.peak // _FINE)),
         "layers": {
@@ -69,7 +73,7 @@ def _encode(program: Program, memory: Memory, samples: int) -> dict[str, Any] | 
             "kind": [kind for kind, _ in layers],
             "units": [[round(row[place] / unit) for place in positions] for row in series],
         },
-        "rows": _rows(living, plain, _checkpoints(program, memory), memory.peak),
+        "rows": _rows(living, plain, memory, ops),
     }
 
 
@@ -81,22 +85,21 @@ def thinned(curve: Mapping[str, Any], samples: int) -> dict[str, Any]:
     return {**curve, "positions": [curve["positions"][at] for at in kept], "layers": layers}
 
 
-def _backward_of(program: Program, memory: Memory) -> list[bool]:
-    """Of each position whether it runs backwards."""
+def _ops_of(program: Program, memory: Memory) -> Sequence[Op]:
+    """Those of the positions, () where their level is not there."""
     level = next((level for level in program.levels if level.name == memory.level), None)
     if level is None or memory.computation >= len(level.computations):
-        return []
-    return [op.is_backward for op in level.computations[memory.computation].ops]
+        return ()
+    return level.computations[memory.computation].ops
 
 
-def _kind(one: Held, backward: Sequence[bool]) -> str:
+def _kind(one: Held, ops: Sequence[Op]) -> str:
     """What a layer can be: as `Held.kind`, and "residual" for what is made forwards and last read backwards."""
     if one.kind in ("input", "constant"):
         return "input"
     if one.kind == "output":
         return "output"
-    spans = one.last < len(backward) and not backward[one.first] and backward[one.last]
-    return "residual" if spans and one.last > one.first + 1 else "temporary"
+    return "residual" if is_residual(one, ops) else "temporary"
 
 
 def _turn(backward: Sequence[bool]) -> int:
@@ -163,16 +166,23 @@ def _positions(live: Sequence[int], samples: int) -> list[int]:
     return [max(range(a, b), key=live.__getitem__) for a, b in itertools.pairwise(edges)]
 
 
-def _checkpoints(program: Program, memory: Memory) -> Checkpoints | None:
-    level = next((level for level in program.levels if level.name == memory.level), None)
-    return None if level is None or memory.computation >= len(level.computations) else Checkpoints(level, memory)
+def _made_by(held: Sequence[Held], ops: Sequence[Op]) -> str:
+    """What several values are called: by the ops that make most of them, and a fusion by what it is made of."""
+    found: Counter[str] = Counter()
+    for one in held:
+        op = ops[one.first] if one.op is not None and one.first < len(ops) else None
+        # The values of a jaxpr have no names that say anything, those of an executable say what was fused.
+        name = _NUMBERED.sub("", one.name) if op is None or op.name == "fusion" or op.bodies else op.name
+        found[name if op is not None else ""] += one.nbytes
+    names = [name for name, _ in found.most_common(_MOST_MAKERS) if name]
+    return ", ".join(names) + (", …" if names and len(found) > _MOST_MAKERS else "") or "values"
 
 
 def _rows(
-    living: Sequence[tuple[Held, str, str]], plain: Mapping[str, str], checkpoints: Checkpoints | None, peak: int
+    living: Sequence[tuple[Held, str, str]], plain: Mapping[str, str], memory: Memory, ops: Sequence[Op]
 ) -> dict[str, list[Any]]:
-    """Who lives at the peak, values of one origin together, and what `jax.checkpoint` around their function would save,
-    see `Checkpoints`: it is told of what is kept for the backward pass and is much of the peak."""
+    """Who lives at the peak, values of one origin together, and what `jax.checkpoint` around their function would
+    save."""
     groups: dict[tuple[str, str, int | None, str], list[Held]] = {}
     for one, kind, root in living:
         key = (kind, root, None, "") if root else (kind, "", one.line, plain[one.within])
@@ -182,13 +192,11 @@ def _rows(
     if rest:
         shown.append((("", "the rest", None, ""), rest))
     sizes = [sum(one.nbytes for one in some) for _, some in shown]
-    saves = [
-        checkpoints.saved(some) if checkpoints is not None and key[0] == "residual" and size >= _WORTH * peak else 0
-        for (key, some), size in zip(shown, sizes, strict=True)
-    ]
+    savings = {(one.line, unnumbered(one.within)): one.nbytes for one in memory.savings}
+    saves = [savings.get((line, text), 0) if kind == "residual" else 0 for (kind, _, line, text), _ in shown]
     return {
         **({"saves": saves} if any(saves) else {}),
-        "name": [some[0].name if len(some) == 1 else root or "values" for (_, root, _, _), some in shown],
+        "name": [some[0].name if len(some) == 1 else root or _made_by(some, ops) for (_, root, _, _), some in shown],
         "kind": [kind for (kind, _, _, _), _ in shown],
         "nbytes": sizes,
         "count": [len(some) for _, some in shown],

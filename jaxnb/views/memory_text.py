@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from jaxnb.program import Held, Memory, Noted, Saved, common_text, unnumbered
+from jaxnb.program import Held, Memory, Noted, Saved, Saving, common_text, unnumbered
 from jaxnb.views.compact import bar, profile, short_bytes, short_share
 from jaxnb.views.rows import listed
 from jaxnb.views.table import Head, Table, table_lines
@@ -68,6 +68,7 @@ def _piece(memory: Memory, source: Sequence[str], room: int, limit: int | None) 
     # What takes no memory is not worth a line.
     yield from _held([held for held in memory.at(memory.peak_at) if held.nbytes], memory.peak, source, room, limit)
     yield from _saved(memory, source, room, limit)
+    yield from _savings(memory, room)
     yield from _noted("recomputed", "in the backward pass", memory.recomputed, room)
     yield from _noted("dead", "no result needs them", memory.dead, room)
     yield from _noted("known", "they depend on no input", memory.known, room)
@@ -154,6 +155,16 @@ def _saved(memory: Memory, source: Sequence[str], room: int, limit: int | None) 
         cells.append((short_bytes(rest), f"in {len(rows[limit:])} more"))
     heads = (Head("", "number", 6), Head(most=room // 2 if source else room - 16), Head("", "number", 4), Head())
     yield from table_lines(Table(heads, tuple(cells)), room)
+
+
+def _savings(memory: Memory, room: int) -> Iterable[str]:
+    """What `jax.checkpoint` would take from the peak; the best of several calls of one function stands for them."""
+    best: dict[str, Saving] = {}
+    for one in memory.savings:
+        best.setdefault(one.function, one)
+    for function, one in best.items():
+        saved = f"{short_bytes(one.nbytes)} of {short_bytes(memory.peak)}"
+        yield from wrapped(f"jax.checkpoint around {function} would save {saved}", room)
 
 
 def _saved_text(saved: Saved) -> str:

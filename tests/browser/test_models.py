@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import json
 
+import jax
+import jax.numpy as jnp
 import pytest
 import test_checkpointing as checkpointing
 from models.larger import LARGER
@@ -75,6 +77,38 @@ def test_the_jaxpr_is_folded_by_calls(show):
     assert len(rows(page, "jaxpr")) != before
     group.click()
     assert "eqns" in page.locator(".status").inner_text() or "ops" in page.locator(".status").inner_text()
+
+
+LOOPS = """def advance(carry, _):
+    x, v = carry
+    for n in range(6):
+        v = v - 0.1 * jnp.sin(x + n) + jnp.cos(v)
+        x = x + 0.1 * v
+    return (x, v), x
+
+def smooth(carry, x):
+    for n in range(4):
+        carry = 0.9 * carry + 0.1 * jnp.tanh(x - n)
+    return carry, carry ** 2
+
+(x, v), path = jax.lax.scan(advance, (x, v), None, 50)
+_, smoothed = jax.lax.scan(smooth, x, path)
+total = smoothed.sum()"""
+
+
+def test_a_graph_begins_with_the_loops_of_the_cell(show):
+    """Several loops that each hold much: none of them is all of the cell, and each is a box that opens."""
+    run = jaxnb.stage(LOOPS, {"jax": jax, "jnp": jnp, "x": jnp.ones(8), "v": jnp.ones(8)})
+    page = show(run.program)
+    view = open_view(page, "graph")
+    assert view.locator(".crumbs b").inner_text() == "main"
+    labels = view.locator(".node .label").evaluate_all("nodes => nodes.map(node => node.textContent)")
+    assert labels == ["advance ▸", "smooth ▸", "reduce_sum"]
+    assert "scan, 50 turns" in view.locator(".node .type").first.text_content()
+    view.locator(".node", has_text="advance").dblclick()
+    assert view.locator(".crumbs b").inner_text() == "body"
+    view.get_by_role("button", name="‹ back").click()
+    assert view.locator(".crumbs b").inner_text() == "main"
 
 
 def test_modules_open_and_flow(show):

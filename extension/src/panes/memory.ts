@@ -85,8 +85,9 @@ export class MemoryPane {
       mark.style.background = colour;
       return el('span', mark, visible(label.slice(0, 80)));
     }), chart.turn > 0 ? el('span.note', '┊ backward begins') : null) : null;
+    const reserved = series?.reserved ?? curve?.reserved;
     return el('section', {},
-      el('p', el('b', `${name}peak ${formatBytes(series?.reserved ?? peak)}`), ` · ${series?.reserved ? `${formatBytes(peak)} of it alive at most · ` : ''}${counted(count, 'op')} · ${source}`, el('span.note', visible(` ${series?.note ?? ''}`))),
+      el('p', el('b', `${name}peak ${formatBytes(reserved ?? peak)}`), ` · ${reserved ? `${formatBytes(peak)} of it alive at most · ` : ''}${counted(count, 'op')} · ${source}`, el('span.note', visible(` ${series?.note ?? ''}`))),
       el('div.plot', axis, drawing, slider), legend, where, list, series ? this.residuals(series) : null);
   }
 

@@ -2,7 +2,7 @@
 
 import { button, choice, el, fill, svg } from '../dom';
 import { Costs, formatCost, Measure } from '../costs';
-import { formatBytes, formatShare, shortened, visible } from '../format';
+import { counted, formatBytes, formatShare, shortened, visible } from '../format';
 import { groupsOf, mainOf } from '../groups';
 import { Target } from '../links';
 import { Level } from '../model';
@@ -11,11 +11,11 @@ import { Store } from '../store';
 import { Canvas, zoomers } from './canvas';
 import { lineColour } from './gutter';
 
-const LETTERS = 30, FAT = 14;
+const LETTERS = 30, FAT = 14, LETTER = 4.9;
 
 /** Whether a computation is one that is better seen as modules. */
 export function hasModules(level: Level, computation: number): boolean {
-  return groupsOf(level).items(computation)?.some(item => item.group >= 0) ?? false;
+  return groupsOf(level).isOfCalls(computation);
 }
 
 export class ModulesPane {
@@ -26,6 +26,8 @@ export class ModulesPane {
   private drawn!: Modules;
   private shapes: SVGGElement[] = [];
   private current = -1;
+  /** The texts on flows: where their middle is, and half of their width. */
+  private written: [number, number, number][] = [];
   private readonly measure: Measure | undefined;
 
   constructor(private readonly store: Store, private readonly level: Level, private readonly computation: number, private readonly costs: Costs, signal: AbortSignal) {
@@ -43,12 +45,13 @@ export class ModulesPane {
     const { level, computation } = this;
     const drawn = this.drawn = readModules(level, computation, this.opened, op => this.costOf(op));
     this.shapes = drawn.boxes.map((box, at) => this.box(box, at));
+    this.written = [];
     const fat = new Set([...drawn.flows].sort((a, b) => b.nbytes - a.nbytes).slice(0, FAT));
     const most = Math.max(1, ...drawn.flows.map(flow => flow.nbytes));
     const frames = drawn.frames.map(({ key, label, x, y, width, height }) => svg('g.frame', { click: () => this.toggle(key) },
       svg('rect', { x, y, width, height, rx: 6 }), svg('text', { x: x + 8, y: y + 15 }, `▾ ${shortened(visible(label), 60)}`), svg('title', 'press to close')));
-    fill(this.canvas.element, svg('g.frames', ...frames), svg('g.edges', ...[...drawn.flows].sort((a, b) => a.nbytes - b.nbytes).map(flow => this.flow(flow, most, fat.has(flow)))), svg('g', ...this.shapes));
-    const left = Math.min(-90, ...drawn.frames.map(one => one.x));
+    fill(this.canvas.element, svg('g.frames', ...frames), svg('g.edges', ...[...drawn.flows].sort((a, b) => b.nbytes - a.nbytes).map(flow => this.flow(flow, most, fat.has(flow))).reverse()), svg('g', ...this.shapes));
+    const left = Math.min(-110, ...drawn.frames.map(one => one.x));
     this.canvas.resize(drawn.width - left, drawn.height, left);
     const levels = choice('level', this.store.state.program.lower.map(one => [one.name, one.name]), level.name, name => this.store.set({ graph: { level: name, computation: mainOf(this.store.state.program.level(name)!) } }));
     const pieces = level.data.entries > 1 ? choice('computation', Array.from({ length: Math.min(level.data.entries, 200) }, (_, at) => [at, `piece ${at + 1}`]), computation,
@@ -70,7 +73,7 @@ export class ModulesPane {
     const cost = box.ops.reduce((sum, op) => sum + this.costOf(op), 0), middle = box.height / 2;
     const share = measure ? cost / (this.costs.whole(level, measure) || 1) : 0;
     const opens = box.key !== -1 || this.body(box) >= 0;
-    const said = [box.path, `${box.ops.length} eqn${box.ops.length === 1 ? '' : 's'}`, share > 0 ? formatShare(share) : ''].filter(Boolean).join(' · ');
+    const said = [box.path, counted(box.ops.reduce((sum, op) => level.bodies(op).reduce((all, body) => all + groupsOf(level).sizes[body], sum + 1), 0), 'eqn'), share > 0 ? formatShare(share) : ''].filter(Boolean).join(' · ');
     const name = `${box.label}${box.alike > 1 ? ` ×${box.alike}` : ''}`;
     return svg('g', { class: `node ${box.own ? 'op' : 'scope'}${opens ? ' opens' : ''}${box.backward ? ' back' : ''}`, transform: `translate(${box.x} ${box.y})`,
       click: () => { this.current = at; this.store.choose(this.target(box)); }, dblclick: () => this.open(box),
@@ -86,6 +89,8 @@ export class ModulesPane {
   private flow(flow: Flow, most: number, fat: boolean): SVGElement {
     const { boxes } = this.drawn;
     const from = boxes[flow.from], to = boxes[flow.to];
+    const text = `${this.level.type(flow.value)}${flow.count > 1 ? ` +${flow.count - 1}` : ''} ${formatBytes(flow.nbytes)}`;
+    const half = text.length * LETTER / 2;
     const mid = (box: Box) => box.y + box.height / 2;
     const rows = Math.abs(to.y - from.y);
     let d: string, x: number, y: number;
@@ -100,7 +105,9 @@ export class ModulesPane {
         const out = Math.min(84, 14 + rows / 7);
         const edge = from.x > 0 ? from.x + WIDE : from.x;
         const away = from.x > 0 ? edge + out : edge - out;
-        [x, y] = [away, (mid(from) + mid(to)) / 2];
+        // Beside the boxes, where it can be read.
+        x = edge + Math.sign(away - edge) * Math.max(out * 0.75, half + 4);
+        y = (mid(from) + mid(to)) / 2;
         d = `M${edge} ${mid(from)}C${away} ${mid(from)} ${away} ${mid(to)} ${edge} ${mid(to)}`;
       }
     } else {
@@ -108,11 +115,13 @@ export class ModulesPane {
       [x, y] = [(a + b) / 2, (mid(from) + mid(to)) / 2];
       d = `M${a} ${mid(from)}C${x} ${mid(from)} ${x} ${mid(to)} ${b} ${mid(to)}`;
     }
-    const type = `${this.level.type(flow.value)}${flow.count > 1 ? ` +${flow.count - 1}` : ''}`;
+    // A text over another is none: it shows under the pointer.
+    const free = fat && this.written.every(([x0, y0, half0]) => Math.abs(y - y0) > 9 || Math.abs(x - x0) > half + half0);
+    if (free) this.written.push([x, y, half]);
     return svg('g', { class: boxes[flow.to].backward && !boxes[flow.from].backward ? 'residual' : '' },
-      svg('title', visible(`${boxes[flow.from].label} → ${boxes[flow.to].label}\n${type}, ${formatBytes(flow.nbytes)}`)),
+      svg('title', visible(`${boxes[flow.from].label} → ${boxes[flow.to].label}\n${text}`)),
       svg('path', { d, 'stroke-width': (0.7 + 4 * Math.sqrt(flow.nbytes / most)).toFixed(1) }),
-      svg(fat ? 'text.fat' : 'text', { x, y: y + 3 }, `${type} ${formatBytes(flow.nbytes)}`));
+      svg(free ? 'text.fat' : 'text', { x, y: y + 3 }, text));
   }
 
   private target({ ops, label }: Box): Target {

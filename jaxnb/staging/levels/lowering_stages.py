@@ -29,6 +29,7 @@ from jaxnb.program import (
     Placed,
     Platforms,
     Program,
+    with_savings,
 )
 from jaxnb.reading import (
     NamedLevel,
@@ -173,7 +174,8 @@ class LoweringStages:
 
         def read(n: int, stage: Stage) -> Memory:
             compiled = stage.compiled() if hlo is not None or not made else None
-            return read_memory(stage.closed_jaxpr, jaxpr, n, compiled=compiled, hlo=hlo, donated=stage.donated())
+            found = read_memory(stage.closed_jaxpr, jaxpr, n, compiled=compiled, hlo=hlo, donated=stage.donated())
+            return with_savings(found, hlo if found.level == "hlo" and hlo is not None else jaxpr)
 
         return tuple(read(n, stage) for n, stage in enumerate(self._stages))
 
