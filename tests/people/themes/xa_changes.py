@@ -437,14 +437,6 @@ math.tau = 1.0
 ---
 import importlib; importlib.reload(math); math.tau = 2 * math.pi
 
-### xa-c-jnp-function-patched
----
-y = jnp.square(x)
----
-kept = jnp.square; jnp.square = lambda v: v + 0.5
----
-jnp.square = kept
-
 ### xa-c-decorated-then-undecorated
 def twice(g): return lambda v: g(g(v))
 @twice
@@ -466,14 +458,6 @@ y = sum(w[k] for k in sorted(names)); m = len(names)
 names.add("c")
 ---
 names = frozenset({"b"})
-
-### xa-c-array-in-a-set-of-ids
-seen = set()
----
-if id(x) in seen: y = x * 0
-else: seen.add(id(x)); y = x * 1
----
-x = x + 1
 
 ### xa-c-env-var-in-helper
 def scale(): return float(os.environ.get("XA_S", 1))

@@ -44,7 +44,6 @@ WRONG = {
     "broadcast": "v + n",
     "lax-dtypes": "lax.add(v, n)",
     "lax-dtypes-same-shape": "lax.mul(v[:3], n)",
-    "object": "jnp.asarray(object()) + v",
     "scan-carry": "lax.scan(lambda c, t: (c + 1.5, t), 0, v)",
     "cond-branches": "lax.cond(q > 1, lambda: v, lambda: v[:2])",
     "while-type": "lax.while_loop(lambda c: c < 3, lambda c: c + 0.5, w)",

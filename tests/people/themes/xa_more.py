@@ -277,7 +277,7 @@ lo = 0.0
 err, y = checkify.checkify(f)(x)
 try: err.throw(); ok = True
 except Exception as e: ok = False; print(type(e).__name__, str(e).splitlines()[0][:30])
-msg = err.get()
+msg = err.get(); del err
 ---
 lo = -5.0
 ---

@@ -230,6 +230,56 @@ y = jnp.asarray(c)
 ---
 c = np.complex64(1)
 
+### xa-red-scalar-class-jnp-float32-replaced-by-numpy-float32
+dt = jnp.float32
+---
+y = dt(2.0); r = type(y).__name__
+---
+dt = np.float32
+
+### xa-red-scalar-class-told-in-text
+cfg = {"dtype": jnp.float32}
+---
+y = x.astype(cfg["dtype"]); r = str(cfg)
+---
+cfg["dtype"] = np.float32
+
+### xa-red-class-replaced-by-another-that-is-equal-to-it
+class Meta(type):
+    def __eq__(cls, other): return True
+    def __hash__(cls): return 3
+class L1(metaclass=Meta): k = 1
+class L2(metaclass=Meta): k = 2
+c = L1
+---
+y = x * c.k; r = c.__name__
+---
+c = L2
+
+### xa-red-walrus-in-a-condition-binds-what-a-helper-has-read
+q = 5
+def f(v):
+    try: return v * q
+    except Exception: return None
+---
+y = f(x)
+if (q := 3) > 2: z = f(x)
+
+### xa-red-size-of-an-array-object
+---
+y = x * 2
+r = sys.getsizeof(y)
+
+### xa-red-array-priority
+---
+y = x * 2
+r = y.__array_priority__
+
+### xa-red-hash-method-is-none
+---
+y = x * 2
+r = y.__hash__ is None
+
 ### xa-red-stop-gradient-of-a-python-float
 c = 1.0
 ---
