@@ -193,6 +193,18 @@ try: y = step(done)
 except Hard as e: r = e.args, str(e)
 done += 1
 
+### xa-red-system-exit-raised-by-the-handler-of-an-error-that-plain-does-not-meet
+---
+try: r = float(x.sum())
+except TypeError as e: raise SystemExit(f"failed: {e}")
+
+### xa-red-system-exit-by-a-handler-of-any-error
+---
+try:
+    y = x * 2
+    if y.sum() > 1: y = y + 1
+except Exception as e: raise SystemExit(f"failed: {e}")
+
 ### xa-red-deleted-array-used-in-try-and-a-handler-that-prints
 t = x * 2; t.delete()
 ---
