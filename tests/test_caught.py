@@ -66,3 +66,50 @@ r = lx.linear_solve(op, b, lx.CG(1e-6, 1e-6)).value"""
         ns["A"] = A
         run = jaxnb.stage(cell, ns)
         assert jnp.allclose(ns["r"], jnp.linalg.solve(A, ns["b"]), atol=1e-4), run.line
+
+
+class Stop(BaseException):
+    """No `Exception`."""
+
+
+def counting(kind: str, then: str) -> str:
+    return f"""done = 0
+try:
+    for i in range(3):
+        y = x * i
+        done += 1
+        if i == 1:
+            raise {kind}
+except {kind}:
+    {then}"""
+
+
+@pytest.mark.parametrize("then", ["print('stopped', done)", "done = -done", "y = y + done"])
+@pytest.mark.parametrize("kind", ["KeyboardInterrupt", "SystemExit", "Stop", "GeneratorExit", "ValueError"])
+def test_what_is_raised_by_the_cell_is_caught_as_plainly_whatever_it_is(
+    kind: str, then: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell, found = counting(kind, then), []
+    for run in (exec, jaxnb.stage):
+        ns: dict[str, Any] = {"x": jnp.arange(3.0), "Stop": Stop}
+        for _ in range(2):
+            run(cell, ns)
+        found.append((ns["done"], ns["i"], ns["y"].tolist(), capsys.readouterr().out))
+    assert found[0] == found[1]
+
+
+def test_what_is_no_exception_holds_the_values_of_the_plain_cell() -> None:
+    def f(n: Any) -> Any:
+        if n >= 2:
+            raise Stop(n)
+        return x * n
+
+    x = jnp.ones(2)
+    ns: dict[str, Any] = {"f": f, "k": 0}
+    for _ in range(2):
+        jaxnb.stage("y = f(k)\nk += 1", ns)
+    with pytest.raises(Stop) as caught:
+        jaxnb.stage("y = f(k)\nk += 1", ns)
+    assert caught.value.args == (2,)
+    jaxnb.stage("try: r = float(x.sum())\nexcept TypeError: raise KeyboardInterrupt", ns := {"x": x})
+    assert ns["r"] == 2.0

@@ -33,7 +33,7 @@ class Attempt:
 _SPEAKS_OF_TRACERS = re.compile(r"JitTracer|traced array|concrete values?\b|trace level")
 
 
-def only_tracing_raises(error: Exception) -> bool:
+def only_tracing_raises(error: BaseException) -> bool:
     """Whether the plain cell would not raise this. Such errors of JAX and of libraries on it have no class of their
     own; they are told by their words, or by an attribute that arrays have and tracers lack."""
     if isinstance(error, AttributeError) and _jax.is_tracer(error.obj):

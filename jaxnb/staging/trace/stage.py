@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from time import perf_counter
-from types import SimpleNamespace
+from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
 import jax
@@ -36,6 +36,8 @@ from jaxnb.staging.trace.copies import cannot_copy
 from jaxnb.staging.trace.devices import move
 from jaxnb.staging.trace.diagnosis import culprit_of, explain_needed_value, only_tracing_raises
 from jaxnb.staging.trace.donation import NO_DONATION, Donation
+from jaxnb.staging.trace.early import read_before_bound
+from jaxnb.staging.trace.exceptions import is_raised_by_code
 from jaxnb.staging.trace.functions import Called
 from jaxnb.staging.trace.giving import UsedAgain, read_given
 from jaxnb.staging.trace.gradient import Derivative, DerivativeSpec, differentiate
@@ -77,7 +79,7 @@ class Failed(Exception):
 
     stack: tuple[Called, ...] = ()
 
-    def __init__(self, error: Exception, index: int | None, short: str = "it cannot be traced") -> None:
+    def __init__(self, error: BaseException, index: int | None, short: str = "it cannot be traced") -> None:
         self.error, self.index, self.short = error, index, short
 
 
@@ -192,6 +194,10 @@ def _trace(
     while True:
         trace = Trace(cell, known, namespace, choices, donate, asked)
         traces.append(trace)
+        if len(traces) == 1:
+            early = read_before_bound(trace.plan, trace.statements, trace.scan, trace.namespace, choices)
+            if early:
+                raise MissingName(min(early))
         known = trace.plan
         trace.whole, trace.splits, trace.budget = whole, splits, budget
         trace.noticing.imported = imported
@@ -259,11 +265,6 @@ def _trace(
             error = by_python(trace.current, touched.short)
             error.index = trace.index
             raise error from None
-        except SystemExit:
-            if trace.watch is None or not trace.watch.errors:
-                raise
-            _explain(trace, ValueNeeded(None, "the cell caught an error that only tracing raises"))
-            raise
         except NameError as error:
             if error.name in plan.hidden and error.name in namespace:
                 raise MissingName(error.name) from None
@@ -288,7 +289,9 @@ def _trace(
             if splits and isinstance(error, Exception):
                 raise _failed(trace, error) from error  # plainly the inner function may not be traced
             raise
-        except Exception as error:
+        except BaseException as error:  # of the cell, which may exit, or raise what is no Exception
+            if not isinstance(error, Exception) and not is_raised_by_code(error, cell.filename, _codes_of(trace)):
+                raise
             if not scalars_freed and (free := _scalars(trace)):
                 scalars_freed = True
                 choices.make_static(free, trace.index)
@@ -396,6 +399,11 @@ def _end(traces: list[Trace]) -> list[weakref.ref[Any]]:
     return over
 
 
+def _codes_of(trace: Trace) -> list[CodeType]:
+    """Those of the functions of the user that a trace reaches."""
+    return [node.__code__ for node in trace.scan.nodes if isinstance(node, FunctionType)]
+
+
 def _explain(trace: Trace, error: BaseException) -> None:
     try:
         explain_needed_value(trace.attempt(), error)
@@ -444,7 +452,7 @@ def _narrowed(trace: Trace, traced: Any, plan: Plan, ran: Ran) -> Plan:
     return plan if reasons else replace(plan, ran=narrower.ran)
 
 
-def _failed(trace: Trace, error: Exception) -> Failed:
+def _failed(trace: Trace, error: BaseException) -> Failed:
     """What a statement has raised while it was traced; of `with` that is mostly how its context is entered."""
     kind = trace.current.kind if trace.current is not None else ""
     short = "Python enters its context" if kind == "With" else "it cannot be traced"
