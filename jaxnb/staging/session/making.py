@@ -41,6 +41,7 @@ from jaxnb.staging.session.all_sizes import (
     trace_for_all,
     unnamed,
 )
+from jaxnb.staging.session.alone import large_call
 from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import compile_piece, is_out_of_memory
 from jaxnb.staging.session.execution import Execution
@@ -238,6 +239,10 @@ class Maker:
             self._number_needed(cell, record, piece, needed, where)
             return None
         if state.turning and splits:
+            call = large_call(piece, plan.statements_of(cell)) if asked is None else None
+            if call is not None:
+                record.breaks.update({start + call, start + call + 1} - {start})
+                return None
             freed = self._free_turning(cell, record, piece)
             if freed is None:
                 return None
