@@ -11,8 +11,10 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu, triton
 from shells import Shell, shell
 
+import jaxnb
 from jaxnb.api import new_session
 from jaxnb.errors import JaxnbError
+from jaxnb.findings.errors.kernels import KernelRefused
 from jaxnb.options import StageOptions
 from jaxnb.program import finding_of, read_target
 from jaxnb.reading import OutOfMemory
@@ -98,3 +100,39 @@ def test_what_a_shell_shows(shell: Shell) -> None:
     out = shell.run(cell, ok=False)
     assert "kernel `scale` cannot be lowered for v5e: Unimplemented primitive in Pallas TPU lowering" in out
     assert "▸   5      o[...] = jnp.sort(b)" in out and "Traceback" not in out and "site-packages" not in out
+
+
+def sorting(x: Any, o: Any) -> None:
+    o[...] = jnp.sort(x[...])
+
+
+def whole(x: Any, o: Any) -> None:
+    o[...] = x[...] * 2
+
+
+@pytest.mark.compiled("tpu")
+def test_a_kernel_of_a_function_is_told_on_its_line_in_its_file() -> None:
+    def model(x: Any) -> Any:
+        return pl.pallas_call(sorting, x)(x) + 1
+
+    with pytest.raises(KernelRefused) as one:
+        jaxnb.target(model, "v5e")(jax.ShapeDtypeStruct((256, 256), jnp.float32))
+    line = sorting.__code__.co_firstlineno + 1
+    assert f"lowered for v5e: line {line} of {__file__}, `o[...] = jnp.sort(x[...])`." in one.value.what
+    assert one.value.line is None and "tc: sort" in one.value.why
+    found = finding_of(one.value)
+    assert found is not None and found[0].span is not None
+    assert (found[0].span.file, found[0].span.line, found[0].trail) == (__file__, line, ())
+
+
+@pytest.mark.compiled("tpu", "cuda")
+@pytest.mark.parametrize(("target", "memory", "size"), [("v5e", "VMEM", 16384), ("h100", "shared memory", 1024)])
+def test_a_kernel_of_a_function_that_does_not_fit(target: str, memory: str, size: int) -> None:
+    def model(x: Any) -> Any:
+        return pl.pallas_call(whole, x)(x)
+
+    with pytest.raises(JaxnbError) as one:
+        jaxnb.target(model, target)(jax.ShapeDtypeStruct((size, size), jnp.float32))
+    line = model.__code__.co_firstlineno + 1
+    assert isinstance(one.value, OutOfMemory | KernelRefused) and memory in str(one.value)
+    assert "kernel `whole`" in one.value.what and f"line {line} of {__file__}, `return" in one.value.what
