@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import jax
@@ -16,7 +17,7 @@ from jaxnb.api import new_session
 from jaxnb.errors import JaxnbError
 from jaxnb.findings.errors.kernels import KernelRefused
 from jaxnb.options import StageOptions
-from jaxnb.program import finding_of, read_target
+from jaxnb.program import finding_of, read_kernel_room, read_target
 from jaxnb.reading import OutOfMemory
 
 __all__ = ["shell"]
@@ -136,3 +137,34 @@ def test_a_kernel_of_a_function_that_does_not_fit(target: str, memory: str, size
     line = model.__code__.co_firstlineno + 1
     assert isinstance(one.value, OutOfMemory | KernelRefused) and memory in str(one.value)
     assert "kernel `whole`" in one.value.what and f"line {line} of {__file__}, `return" in one.value.what
+
+
+def doubled(rows: int, **options: Any) -> Any:
+    block = pl.BlockSpec((rows, 1024), lambda i: (i, 0))
+    return lambda x: pl.pallas_call(whole, x, grid=(4,), in_specs=[block], out_specs=block, **options)(x)
+
+
+@pytest.mark.compiled("tpu")
+@pytest.mark.parametrize(("target", "rows"), [("v5e", 1096), ("v5p", 1096), ("v6e", 2200), ("tpu7x", 2200)])
+def test_what_windows_take_is_what_the_compiler_says_and_the_limit_that_is_offered_does(target: str, rows: int) -> None:
+    shape = jax.ShapeDtypeStruct((4 * rows, 1024), jnp.float32)
+    (kernel,) = jaxnb.inspect(doubled(rows))(shape).kernels()
+    room = read_kernel_room(kernel, read_target(target))
+    assert room is not None and not room.fits
+    with pytest.raises(OutOfMemory) as one:
+        jaxnb.target(doubled(rows), target)(shape)
+    assert one.value.refusal.needed == pytest.approx(room.needed, rel=0.01)
+    assert one.value.refusal.available == room.limit
+    assert "2 windows of x" in one.value.why and "2 of o" in one.value.why
+    found = re.search(r"vmem_limit_bytes=(\d+) \* 2\*\*20", one.value.fix)
+    assert found is not None
+    params = pltpu.CompilerParams(vmem_limit_bytes=int(found[1]) * 2**20)
+    plan = jaxnb.target(doubled(rows, compiler_params=params), target)(shape)
+    assert "kernel   whole" in str(plan) and "TOO MUCH" not in str(plan).partition("kernel   ")[2]
+
+
+@pytest.mark.compiled("cuda")
+def test_what_windows_take_of_shared_memory() -> None:
+    with pytest.raises(KernelRefused, match="shared memory") as one:
+        jaxnb.target(doubled(64), "h100")(jax.ShapeDtypeStruct((256, 1024), jnp.float32))
+    assert "It takes 524 KB: 1 window of x 262 KB, 1 of o 262 KB." in one.value.why

@@ -18,9 +18,11 @@ from jaxnb._jax import all_eqns, kernel_call, kernel_lowered, kernel_origins
 from jaxnb.errors import JaxnbError
 from jaxnb.findings.errors.scene import last_binding
 from jaxnb.findings.place import Label, parse_shown
-from jaxnb.program import Finding, Fix, Span, attach, finding_of
-from jaxnb.reading import NotCompiled, OutOfMemory, SimulatedMesh, Spans, number_equations
+from jaxnb.program import Finding, Fix, Span, Target, attach, finding_of, read_kernel_room
+from jaxnb.reading import NotCompiled, OutOfMemory, SimulatedMesh, Spans, number_equations, read_kernel
 from jaxnb.staging import CellSource
+from jaxnb.units import format_bytes
+from jaxnb.views import kernel_windows_text
 
 __all__ = ["KernelRefused", "find_kernel_refusal", "find_kernel_refusal_in_files", "tidied"]
 
@@ -120,7 +122,7 @@ def _find(error: BaseException, jaxpr: Any, cell: _Text, label: Label, mesh: Sim
         return None
     spans = Spans(cell.filename, cell.shown, label)
     if isinstance(error, OutOfMemory):
-        return _no_room(error, jaxpr, spans, cell)
+        return _no_room(error, jaxpr, spans, cell, mesh.target)
     verb = "compiled"
     if isinstance(error, NotCompiled):
         fault = _compiled(error.said, jaxpr, spans, cell)
@@ -133,6 +135,8 @@ def _find(error: BaseException, jaxpr: Any, cell: _Text, label: Label, mesh: Sim
     why = tidied(fault.said, cell.filename) + (f" It is about {fault.about}." if fault.about else "")
     machine = str(mesh.target)
     fix = next((text for word, text in _ADVICE if word in fault.said), "")
+    if "shared memory" in fault.said:
+        why = f"{why} {_room(fault.call, mesh.target, 0)[0]}".rstrip()
     line = _line(fault.span, cell)
     what = f"kernel `{name}` cannot be {verb} for {machine}: {where}."
     told = KernelRefused(what, why=why, fix=fix, line=line)
@@ -406,7 +410,25 @@ def _jaxprs(jaxpr: Any) -> Iterator[Any]:
             yield body
 
 
-def _no_room(error: OutOfMemory, jaxpr: Any, spans: Spans, cell: _Text) -> JaxnbError | None:
+def _room(call: Any, target: Target, needed: int) -> tuple[str, str]:
+    """What the windows of a kernel take, and what lets it have that; "" for what is not known.
+
+    Args:
+      call: the equation of its `pallas_call`.
+      target: what it is compiled for.
+      needed: bytes that the compiler says it needs.
+    """
+    room = read_kernel_room(read_kernel(call), target)
+    if room is None or not room.needed:
+        return "", ""
+    needed, fix = max(needed, room.needed), ""
+    if room.limit < needed <= room.most:
+        asked = f"vmem_limit_bytes={-(-needed // 2**20)} * 2**20"
+        fix = f"compiler_params=pltpu.CompilerParams({asked}) lets it have that; or smaller blocks."
+    return f"It takes {format_bytes(room.needed)}: {kernel_windows_text(room)}.", fix
+
+
+def _no_room(error: OutOfMemory, jaxpr: Any, spans: Spans, cell: _Text, target: Target) -> JaxnbError | None:
     """The same error with the kernel that does not fit, and the line of its largest window or of its call."""
     if error.refusal.memory == "HBM":
         return None
@@ -420,7 +442,10 @@ def _no_room(error: OutOfMemory, jaxpr: Any, spans: Spans, cell: _Text) -> Jaxnb
         at = block_spec_span(cell.shown, at, "in_specs" if window[1] == "input" else "out_specs", int(window[2])) or at
     line = _line(at, cell)
     where = f", {_where(at, cell)}," if at is not None else ""
-    told = OutOfMemory(error.refusal, error.device, error.said, f"kernel `{_name(call)}`{where}", line)
+    kernel = f"kernel `{_name(call)}`{where}"
+    refusal = error.refusal
+    more, fix = _room(call, target, refusal.needed)
+    told = OutOfMemory(refusal, error.device, error.said, kernel, line, more=more, fix=fix)
     message = f"{told.what[:-1]}: {told.why}"
     attach(told, Finding("error", message, line, _named(at, cell), fix=Fix(told.fix)), cell.shown)
     return told
