@@ -12,8 +12,8 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu, triton
 
 from jaxnb.errors import JaxnbError
+from jaxnb.findings.errors.block_specs import block_spec_span
 from jaxnb.findings.errors.kernels import (
-    block_spec_span,
     find_kernel_refusal,
     find_kernel_refusal_in_files,
     tidied,

@@ -6,7 +6,6 @@ of MLIR or the number of the equation in them.
 
 from __future__ import annotations
 
-import ast
 import linecache
 import re
 from collections.abc import Iterator
@@ -16,8 +15,8 @@ from typing import Any
 from jaxnb import _jax
 from jaxnb._jax import all_eqns, kernel_call, kernel_lowered, kernel_origins
 from jaxnb.errors import JaxnbError
-from jaxnb.findings.errors.scene import last_binding
-from jaxnb.findings.place import Label, parse_shown
+from jaxnb.findings.errors.block_specs import block_spec_span
+from jaxnb.findings.place import Label
 from jaxnb.program import Finding, Fix, Span, Target, attach, finding_of, read_kernel_room
 from jaxnb.reading import NotCompiled, OutOfMemory, SimulatedMesh, Spans, number_equations, read_kernel
 from jaxnb.staging import CellSource
@@ -288,65 +287,6 @@ def _block_spec(said: str, call: Any, at: Span | None, shown: str) -> Span | Non
             if re.search(rf"\b{re.escape(origin)}(?!\w)", said):
                 return block_spec_span(shown, at, name, place)
     return None
-
-
-def block_spec_span(shown: str, at: Span | None, name: str, place: int) -> Span | None:
-    """Where in a cell a block of a `pallas_call` is written.
-
-    Args:
-      shown: the cell as displayed.
-      at: where it is called.
-      name: "in_specs" or "out_specs".
-      place: which of these.
-
-    >>> block_spec_span("b = pl.BlockSpec((8,))\\ny = pl.pallas_call(k, s, in_specs=[b])(x)", Span(2), "in_specs", 0)
-    Span(line=1, column=4, end_line=1, end_column=22, file='')
-    """
-    tree = parse_shown(shown)
-    if tree is None or at is None or at.file:
-        return None
-    for node in ast.walk(tree):
-        called = node.func if isinstance(node, ast.Call) else None
-        word = getattr(called, "attr", getattr(called, "id", ""))
-        if isinstance(node, ast.Call) and word == "pallas_call" and node.lineno <= at.line <= (node.end_lineno or 0):
-            for keyword in _keywords(tree, node):
-                if keyword.arg == name:
-                    return _span(shown, _resolved(tree, _item(keyword.value, place), node.lineno))
-    return None
-
-
-def _keywords(tree: ast.Module, call: ast.Call) -> Iterator[ast.keyword]:
-    """The keywords of a call, and those of its `grid_spec`."""
-    for keyword in call.keywords:
-        yield keyword
-        value = _resolved(tree, keyword.value, call.lineno)
-        if keyword.arg == "grid_spec" and isinstance(value, ast.Call):
-            yield from value.keywords
-
-
-def _item(node: ast.expr, place: int) -> ast.expr:
-    if isinstance(node, ast.List | ast.Tuple) and place < len(node.elts):
-        return node.elts[place]
-    return node
-
-
-def _resolved(tree: ast.Module, node: ast.expr, before: int) -> ast.expr:
-    """What a name was last given by an assignment above; anything else as it is."""
-    if not isinstance(node, ast.Name):
-        return node
-    line = last_binding(tree, node.id, before)
-    for one in ast.walk(tree):
-        if isinstance(one, ast.Assign) and one.lineno == line:
-            return one.value
-    return node
-
-
-def _span(shown: str, node: ast.expr) -> Span:
-    lines = shown.splitlines()
-    last = node.end_lineno or node.lineno
-    begin = len(lines[node.lineno - 1].encode()[: node.col_offset].decode(errors="replace"))
-    end = len(lines[last - 1].encode()[: node.end_col_offset].decode(errors="replace"))
-    return Span(node.lineno, begin, last, end)
 
 
 # --- errors of compilers, which are texts ---
