@@ -36,7 +36,7 @@ from jaxnb.reading import (
 )
 from jaxnb.staging import Piece, current_session, lower_traced, read_traced
 
-__all__ = ["check_options", "compile_elsewhere", "mesh_data", "plan_piece", "simulate", "target"]
+__all__ = ["check_options", "compile_elsewhere", "mesh_data", "plan_of", "plan_piece", "simulate", "target"]
 
 
 def compile_elsewhere(
@@ -132,16 +132,25 @@ def plan_piece(
     """
     compiled, lower_seconds = compile_elsewhere(piece.lower, mesh, progress)
     piece.has_compiled(compiled, lower_seconds, compiled.seconds)
-    return _plan(compiled, mesh, make_program, mesh.device, source)
+    return plan_of(compiled, mesh, make_program, mesh.device, source)
 
 
-def _plan(
+def plan_of(
     compiled: Planned,
     mesh: SimulatedMesh,
     make_program: Callable[[], Program],
     hardware: Hardware | None,
     source: str = "",
 ) -> Plan:
+    """The plan of a program that was compiled for a mesh.
+
+    Args:
+      compiled: what a worker made of it.
+      mesh: which one.
+      make_program: reads what the program became.
+      hardware: what the devices are; None for any.
+      source: the text of the cell.
+    """
     return Plan(
         mesh_data(mesh),
         Footprint.of(compiled),
@@ -200,7 +209,7 @@ def simulate(
         with there.ambient():
             traced = jitted.trace(*given, **named)
             compiled = _compile_function(traced, there, progress)
-        return _plan(
+        return plan_of(
             compiled,
             there,
             lambda: read_traced(function, traced, given, named, simulated=there, compiled=compiled),

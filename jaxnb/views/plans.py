@@ -264,8 +264,13 @@ def search_title(search: Search) -> list[str]:
     tried = len(search.candidates) + len(search.refused)
     told = [f"best: {search.best}"] if search.candidates else []
     told.append(f"{tried} way{'s' * (tried != 1)} tried on {search.hardware}")
+    if search.target:
+        count = sum(item.is_compiled for item in search.candidates)
+        many = f" {count}" if count > 1 else ""
+        told.append(f"the best{many} compiled by the compiler of {search.target}")
     if len(search.refused) > search.broken:
-        told.append(f"{len(search.refused) - search.broken} not allowed by the program")
+        by = "the program or the compiler of the target" if search.target else "the program"
+        told.append(f"{len(search.refused) - search.broken} not allowed by {by}")
     if search.broken:
         told.append(f"{search.broken} broke the compiler")
     if search.too_large:
@@ -293,5 +298,10 @@ def _row(item: Candidate, front: bool) -> tuple[str, ...]:
         short_seconds(estimate.communication),
         format_bytes(item.memory),
         format_bytes(estimate.sent),
-        "" if item.plan.fits else "does not fit",
+        ", ".join(
+            [
+                *([f"compiled for {item.plan.target}"] if item.is_compiled else []),
+                *([] if item.plan.fits else ["does not fit"]),
+            ]
+        ),
     )
