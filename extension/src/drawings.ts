@@ -5,7 +5,7 @@ import { Program } from './model';
 import { Drawings, Grids } from './schema';
 
 /** Throws where the diagrams are damaged. */
-export function checkDrawings(program: Program, { flows = [], meshes = [], placements = [], values, ledger, processes }: Drawings): void {
+export function checkDrawings(program: Program, { flows = [], meshes = [], placements = [], values, ledger, processes, kernels = [] }: Drawings): void {
   const sizes: Record<string, number> = { values: program.level('jaxpr')?.data.values.name.length ?? 0, placements: placements.length };
   for (const { title, strands, knots, runs } of flows) {
     texts({ title });
@@ -28,6 +28,18 @@ export function checkDrawings(program: Program, { flows = [], meshes = [], place
   }
   if (values) columns(values, 'value:values- role:string name:string type:string how:placements', sizes);
   if (processes) columns(processes, 'who:string hue:number seconds:number waited:number', sizes);
+  for (const { op, title, facts, heads, right, rows, notes, grids } of kernels) {
+    indices(op, Number.MAX_SAFE_INTEGER, 'op');
+    columns({ all: [title, ...list(facts, 'facts'), ...list(notes, 'notes')] }, 'all:string', {});
+    const count = columns({ heads }, 'heads:string', {});
+    indices(right, count, 'right');
+    for (const row of list(rows, 'rows')) must(columns({ row }, 'row:string', {}) === count, 'rows of other columns');
+    for (const grid of list(grids, 'grids')) {
+      texts({ title: grid.title, below: grid.below, empty: grid.empty });
+      indices([grid.rows, grid.columns], 99, 'cells');
+      columns(grid, 'at:cells hue:number strength:number label:string told:string', { cells: grid.rows * grid.columns });
+    }
+  }
   if (ledger) {
     texts({ title: ledger.title, facts: ledger.facts });
     columns(ledger.totals, 'axes:string bytes:number hues:number*', sizes);

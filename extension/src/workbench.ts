@@ -3,6 +3,7 @@
 import { button, choice, el, fill, freshId, oneStop, toggle } from './dom';
 import { Costs, MEASURES, NAMES, TELLS } from './costs';
 import { PHASES, titleOf, wordsOf } from './format';
+import { Linked } from './links';
 import { Program } from './model';
 import type { Host } from './mount';
 import { parts } from './parts';
@@ -125,7 +126,28 @@ export class Workbench {
 
   private details(): HTMLElement {
     const peek = this.host.peek && ((name: string) => void this.peek(name));
-    return new Details(this.store, this.inner.signal, peek).element;
+    return new Details(this.store, this.inner.signal, peek, linked => this.kernels(linked)).element;
+  }
+
+  /** The kernels of Pallas that something is about. */
+  private kernels({ ops }: Linked): HTMLElement | null {
+    const { program } = this.store.state;
+    const own = ops.get('jaxpr');
+    if (!own || !program.data.drawings || ![...own.keys()].some(op => program.level('jaxpr')!.opName(op) === 'pallas_call')) return null;
+    const made = el('div');
+    void this.brought(made, async root => made.append(...await parts.kernels!(program, root, own)));
+    return made;
+  }
+
+  /** Draws what needs the script of the diagrams, which is not there before somebody wants it. */
+  private async brought(made: HTMLElement, draw: (root: ShadowRoot) => Promise<void>): Promise<void> {
+    try {
+      if (!parts.diagrams) await this.host.bring!();
+      await draw(this.view.getRootNode() as ShadowRoot);
+    } catch (error) {
+      console.warn(error);
+      made.append(el('p.message', 'The diagrams cannot be drawn.'));
+    }
   }
 
   /** @param diagram whether the diagrams stand beside the panes. */
@@ -151,26 +173,20 @@ export class Workbench {
     if (pin) { this.store.state.pin = null; this.store.set({ pin }); }
   }
 
-  /** The diagrams, whose script is not there before somebody wants them. */
+  /** The diagrams. */
   private diagrams(): HTMLElement {
     const made = el('section.diagram', { 'data-pane': 'diagram' });
     const { signal } = this.inner;
-    void (async () => {
-      try {
-        // What is under vmap is known only after one more trace, for which the kernel is asked.
-        const { vmapped } = this.store.state.program.data;
-        if (!this.asked && this.maps && !vmapped) {
-          this.asked = true;
-          if (await this.ask('jaxpr')) return;
-        }
-        if (!parts.diagrams) await this.host.bring!();
-        const drawn = await parts.diagrams!(this.store, this.view.getRootNode() as ShadowRoot, signal);
-        if (!signal.aborted) made.append(drawn);
-      } catch (error) {
-        console.warn(error);
-        made.append(el('p.message', 'The diagrams cannot be drawn.'));
+    void this.brought(made, async root => {
+      // What is under vmap is known only after one more trace, for which the kernel is asked.
+      const { vmapped } = this.store.state.program.data;
+      if (!this.asked && this.maps && !vmapped) {
+        this.asked = true;
+        if (await this.ask('jaxpr')) return;
       }
-    })();
+      const drawn = await parts.diagrams!(this.store, root, signal);
+      if (!signal.aborted) made.append(drawn);
+    });
     return made;
   }
 
@@ -227,7 +243,7 @@ export class Workbench {
     const offered: [Tab, string][] = [['code', 'code'], ['graph', 'graph'], ['memory', 'memory']];
     // Of a program that was saved without its levels the tree and the curve are there.
     if (!program.lower.length) offered.splice(1, data.curves?.length ? 1 : 2);
-    else if (drawings || this.maps) offered.splice(1, 0, ['mesh', data.layout ? 'mesh' : 'axes']);
+    else if (drawings || this.maps) offered.splice(1, 0, ['mesh', data.layout ? 'mesh' : data.strings.includes('pallas_call') ? 'kernels' : 'axes']);
     if (MEASURES.some(measure => this.costs.tree(measure))) offered.splice(1, 0, ['costs', this.costs.tree('seconds') ? 'time' : 'costs']);
     if (count) offered.push(['findings', `findings ${count}`]);
     if (previous) offered.push(['compare', 'compare']);

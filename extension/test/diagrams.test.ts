@@ -7,10 +7,12 @@ import { data } from './cases';
 
 const WHOLE: Drawings = JSON.parse(readFileSync(new URL('../../tests/cases/sharded.drawings.json', import.meta.url), 'utf8'));
 const PROGRAM = new Program(data('sharded'));
+const KERNEL: Drawings = JSON.parse(readFileSync(new URL('../../tests/cases/kernel.drawings.json', import.meta.url), 'utf8'));
 
 test('what the kernel side drew is drawn here', () => {
   expect(() => checkDrawings(PROGRAM, WHOLE)).not.toThrow();
   expect(() => checkDrawings(PROGRAM, {})).not.toThrow();
+  expect(() => checkDrawings(new Program(data('kernel')), KERNEL)).not.toThrow();
 });
 
 test.each<[string, (some: any) => void]>([
@@ -36,7 +38,19 @@ test.each<[string, (some: any) => void]>([
   expect(() => checkDrawings(PROGRAM, some)).toThrow();
 });
 
-test('no text of it passes as anything else', () => {
+test.each<[string, (some: any) => void]>([
+  ['a step that is not there', some => { some.grids[0].at[0] = 99; }],
+  ['a hue that is a text', some => { some.grids[0].hue[0] = 'red;background:url(//there)'; }],
+  ['a grid without end', some => { some.grids[0].rows = 1e9; }],
+  ['a row of other columns', some => { some.rows[0].pop(); }],
+  ['an op that is none', some => { some.op = ['x', 0]; }]
+])('%s of a kernel is refused', (_, damage) => {
+  const some: any = structuredClone(KERNEL);
+  damage(some.kernels[0]);
+  expect(() => checkDrawings(PROGRAM, some)).toThrow();
+});
+
+test.each([['devices', WHOLE, 100], ['kernels', KERNEL, 60]] as const)('no text of %s passes as anything else', (_, drawn, least) => {
   const count = { texts: 0 };
   const visit = (some: any): void => {
     for (const key of Object.keys(some)) {
@@ -49,7 +63,7 @@ test('no text of it passes as anything else', () => {
       } else if (kept && typeof kept === 'object') visit(kept);
     }
   };
-  const whole = structuredClone(WHOLE);
+  const whole = structuredClone(drawn) as Drawings;
   visit(whole);
-  expect(count.texts).toBeGreaterThan(100);
+  expect(count.texts).toBeGreaterThan(least);
 });

@@ -288,6 +288,7 @@ from .remat import (
     differentiated_in as differentiated_in,
     frames_differentiated as frames_differentiated,
     gradients_taken as gradients_taken,
+    is_checkpointed as is_checkpointed,
     policy_of as policy_of,
     written_policy as written_policy,
 )

@@ -125,6 +125,9 @@ RAISING: dict[str, frozenset[str]] = {
         }
     ),
     "key-data": frozenset({"__array__"}),
+    "kernel-block": frozenset({"to_block_mapping"}),
+    "kernel": frozenset({"_trace_kernel_to_jaxpr"}),
+    "kernel-store": frozenset({"_swap_abstract_eval"}),
     "seed": frozenset({"_key", "random_seed", "threefry_seed", "_threefry_seed"}),
 }
 """Names of functions of JAX, by the check that they make."""

@@ -31,6 +31,7 @@ __all__ = [
     "differentiated_in",
     "frames_differentiated",
     "gradients_taken",
+    "is_checkpointed",
     "policy_of",
     "written_policy",
 ]
@@ -206,3 +207,28 @@ def _scan(f: Any, *args: Any, **options: Any) -> Any:
 def checkpoint_names(jaxpr: Any) -> list[str]:
     """What `checkpoint_name` calls values in a jaxpr, each once, in their order."""
     return list(dict.fromkeys(eqn.params["name"] for eqn in all_eqns(jaxpr) if eqn.primitive.name == "name"))
+
+
+def is_checkpointed(function: Any) -> bool:
+    """Whether it is what `jax.checkpoint` made of a function, also below other wrappers: that has no class of its own.
+
+    >>> import jax
+    >>> is_checkpointed(jax.jit(jax.checkpoint(abs))), is_checkpointed(jax.jit(abs))
+    (True, False)
+    """
+    for _ in range(20):
+        # What filters tracebacks is around it, and says that it wraps the function of the user.
+        held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_filled(cell)]
+        if any(getattr(one, "__globals__", {}).get("__name__") == "jax._src.ad_checkpoint" for one in held):
+            return True
+        if not hasattr(function, "__wrapped__"):
+            return False
+        function = function.__wrapped__
+    return False
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False

@@ -1,4 +1,7 @@
-from .errors.kernels import find_kernel_refusal as find_kernel_refusal
+from .errors.kernels import (
+    find_kernel_refusal as find_kernel_refusal,
+    find_kernel_refusal_in_files as find_kernel_refusal_in_files,
+)
 from .leaking.cell_monitor import (
     CellMonitor as CellMonitor,
 )

@@ -17,7 +17,7 @@ from jaxnb.planning.assignments import Argument
 from jaxnb.planning.search import run_search
 from jaxnb.planning.simulation import check_options
 from jaxnb.program import Plan, Resources, Search, find_hardware, read_axes
-from jaxnb.reading import SimulatedMesh
+from jaxnb.reading import SimulatedMesh, check_compiler, mesh_of_target
 from jaxnb.staging import leaf_spec, mapped_leaves, mesh_of, sizes_of, value_of
 
 __all__ = ["search_cell"]
@@ -33,7 +33,7 @@ def search_cell(
     evaluate: Callable[[Resources, SimulatedMesh], Plan],
     progress: Callable[[str], None],
 ) -> tuple[Search, SimulatedMesh, Any]:
-    """Tries all ways to lay the names of a mapped cell on its mesh.
+    """Tries all ways to lay the names of a mapped cell on its mesh; for a target its compiler compiles the best few.
 
     Args:
       spec: of the cell.
@@ -65,13 +65,17 @@ def search_cell(
     ]
     results = [Argument(tuple(name for name in term.names if name is not None)) for term in spec.outputs]
     hardware = find_hardware(spec.hardware or mesh.device or _HARDWARE)
+    plainly = mesh.without_target()
+    if mesh.target is not None:
+        check_compiler(mesh.target.platform)
     found = run_search(
         sizes_of(spec, leaves),
         dict(mesh.axes),
         [*arguments, *results],
-        lambda resources: evaluate(resources, mesh).on(hardware),
+        lambda resources: evaluate(resources, plainly).on(hardware),
         hardware,
         progress=progress,
+        compile_for=None if mesh.target is None else lambda resources: evaluate(resources, mesh).on(hardware),
     )
     if not found.candidates:
         _ = found.best  # which says why
@@ -82,6 +86,8 @@ def _mesh_of(spec: MapSpec, namespace: Mapping[str, Any], simulated: SimulatedMe
     """The mesh to be searched, and the same of JAX if its devices are there."""
     if isinstance(spec.mesh, str) and "=" in spec.mesh:
         sizes = read_axes(spec.mesh)
+        if simulated is not None and simulated.target is not None:
+            return mesh_of_target(simulated.target, sizes, simulated.explicit), None
         there = simulated is None and math.prod(sizes.values()) <= len(jax.devices())
         return SimulatedMesh(tuple(sizes.items())), mesh_of(spec, namespace) if there else None
     if spec.mesh is None and simulated is not None:

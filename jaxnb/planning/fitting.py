@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
+from functools import partial
 from io import StringIO
 from typing import Any
 
@@ -20,7 +21,7 @@ from jaxnb.planning.measures import Case, Measure, find_measures
 from jaxnb.planning.rematerialisation import Seen, below_magics
 from jaxnb.planning.simulation import compile_elsewhere
 from jaxnb.program import TARGET_KINDS, Finding, Fix, Footprint, LiveArray, Program, Target
-from jaxnb.reading import OutOfMemory, SimulatedMesh, mesh_of_target, read_live
+from jaxnb.reading import OutOfMemory, Planned, SimulatedMesh, mesh_of_target, read_live
 from jaxnb.staging import Piece, Progress, Session
 from jaxnb.units import format_bytes
 from jaxnb.views import Head, Table, table_lines
@@ -114,15 +115,9 @@ def _peak(case: Case, make_program: Callable[[], Program], progress: Progress) -
     """The lines that hold most where the program needs most, and the first of them."""
     compiled, where = case.piece.compiled, ""
     if compiled is None:
-        larger = _roomier(case.mesh, case.needed)
-        if larger is None:
+        compiled, where = _with_room(case, progress)
+        if compiled is None:
             return [], None
-        progress(f"compiling for {larger.target}, which has room, to see what takes it")
-        try:
-            compiled, _ = compile_elsewhere(case.piece.lower, larger, progress)
-        except JaxnbError:
-            return [], None
-        where = f", as compiled for {larger.target}, which has room"
         case.piece.has_compiled(compiled, 0.0, 0.0)
     try:
         live, program = read_live(compiled), make_program()
@@ -132,6 +127,27 @@ def _peak(case: Case, make_program: Callable[[], Program], progress: Progress) -
             case.piece.has_compiled(None, 0.0, 0.0)
     table = table_lines(Table((Head("", "number", 12), Head()), tuple(rows)))
     return ([f"  where it needs most{where}:", *table], line) if rows else ([], None)
+
+
+def _with_room(case: Case, progress: Progress) -> tuple[Planned | None, str]:
+    """The program compiled where there is room for it, and where that is: for a larger chip, or for CPUs.
+
+    Compilers of TPUs have no way to take a program that does not fit, and say nothing of its arrays. Where no kind of
+    chip has room, it is partitioned for CPUs: their arrays are those of the program, though others are fused.
+    """
+    larger = _roomier(case.mesh, case.needed)
+    if larger is not None:
+        progress(f"compiling for {larger.target}, which has room, to see what takes it")
+        with suppress(JaxnbError):
+            compiled, _ = compile_elsewhere(case.piece.lower, larger, progress)
+            return compiled, f", as compiled for {larger.target}, which has room"
+    plain = case.mesh.without_target()
+    progress("compiling for CPUs, which have room, to see what takes it")
+    with suppress(JaxnbError, NotImplementedError, ValueError):  # what is written for the target alone
+        lowered = partial(_jax.lower_elsewhere, case.piece.numbered(), (plain.platform,))
+        compiled, _ = compile_elsewhere(lowered, plain, progress)
+        return compiled, ", as compiled for CPUs, since no kind of chip has room"
+    return None, ""
 
 
 def _roomier(mesh: SimulatedMesh, needed: int) -> SimulatedMesh | None:

@@ -94,15 +94,22 @@ def find_measures(case: Case, gradients: Seen | None) -> Iterator[Measure]:
 
 
 def _donations(case: Case) -> Iterator[Measure]:
-    for found in find_donations(case.traced, case.piece, case.needed):
+    for found in find_donations(case.traced, case.piece, case.needed, case.namespace):
         if found.replaced:
             names = found.donate
             yield Measure(
                 f"--donate {', '.join(names)}",
-                found.text.partition(":")[0] + ":",
+                _how(found.text),
                 found.options,
                 lambda options, names=names: replace(options, donate=(*options.donate, *names)),
             )
+
+
+def _how(text: str) -> str:
+    """A donation in words, without what it saves, and with whom it takes arrays from."""
+    head, _, rest = text.partition(":")
+    lost = rest.partition(" less.")[2].strip()
+    return f"{head}. {lost[:1].upper()}{lost[1:].removesuffix('.')}:" if lost else f"{head}:"
 
 
 def _checkpoints(case: Case, seen: Seen) -> Iterator[Measure]:

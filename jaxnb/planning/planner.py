@@ -74,8 +74,7 @@ def simulate_run(
         assigned = partial(read_names, cell, (piece,), record, namespace, session.file_label)
 
         def make_program() -> Program:
-            program = read_program(cell, states, (piece,), findings, session.file_label, assigned)
-            return program.with_ptx(getattr(piece.compiled, "code", None))
+            return read_program(cell, states, (piece,), findings, session.file_label, assigned)
 
         def too_much(needed: int, available: int, make_program: Callable[[], Program]) -> Finding:
             case = Case(written, cell, piece, namespace, options, mesh, needed)

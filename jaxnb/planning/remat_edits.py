@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
+from jaxnb._jax import is_checkpointed
 from jaxnb.findings import parse_shown
 
 __all__ = ["Edited", "checkpoint_name_in", "decorated", "scans_in", "wrapped_gradients"]
@@ -68,16 +69,47 @@ def _wrapper(home: str, names: Mapping[str, Any]) -> str:
 
 
 def scans_in(text: str, names: Mapping[str, Any]) -> Edited | None:
-    """A cell in which each turn of what it scans is checkpointed; None if it scans nothing itself."""
+    """A cell in which each turn of what it scans is checkpointed; None if it scans nothing itself, or all of it is so
+    already."""
     tree, called = parse_shown(text), _name_of(names, "jax")
     if tree is None or not called:
         return None
     changes: list[tuple[ast.expr, str]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node.args and _is_scan(_resolved(node.func, names)):
+            if _is_checkpointed(node.args[0], tree, names):
+                continue
             written = ast.get_source_segment(text, node.args[0]) or ast.unparse(node.args[0])
             changes.append((node.args[0], f"{called}.checkpoint({written}, prevent_cse=False)"))
     return _changed(text, changes)
+
+
+def _is_checkpointed(node: ast.expr, tree: ast.AST, names: Mapping[str, Any]) -> bool:
+    """Whether an expression gives a function that is checkpointed: there, where the cell defines it, or before."""
+    if isinstance(node, ast.Call):
+        return _is_checkpoint(node, names) or any(_is_checkpointed(one, tree, names) for one in node.args[:1])
+    if not isinstance(node, ast.Name):
+        return is_checkpointed(_resolved(node, names))
+    for one in ast.walk(tree):
+        if isinstance(one, ast.FunctionDef) and one.name == node.id:
+            return any(_is_checkpoint(decorator, names) for decorator in one.decorator_list)
+        if isinstance(one, ast.Assign) and any(isinstance(at, ast.Name) and at.id == node.id for at in one.targets):
+            return isinstance(one.value, ast.Call) and _is_checkpointed(one.value, tree, names)
+    return is_checkpointed(names.get(node.id))
+
+
+def _is_checkpoint(node: ast.expr, names: Mapping[str, Any]) -> bool:
+    """Whether it is `jax.checkpoint`, such a call, or a `partial` of it."""
+    parts = [one for one in ast.walk(node) if isinstance(one, ast.Name | ast.Attribute)]
+    made = [function for one in parts if callable(function := _resolved(one, names))]
+    known = {module for module, _, _ in _CHECKPOINTS.values()} | {"jax"}
+    return any(
+        getattr(one, "__name__", "") in _CHECKPOINT_NAMES and _home(one) in {name.partition(".")[0] for name in known}
+        for one in made
+    )
+
+
+_CHECKPOINT_NAMES = frozenset({"checkpoint", "remat", "filter_checkpoint"})
 
 
 def _is_scan(function: Any) -> bool:

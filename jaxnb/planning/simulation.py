@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from jaxnb.errors import JaxnbError, Refused
+from jaxnb.findings import find_kernel_refusal_in_files
 from jaxnb.options import StageOptions
 from jaxnb.program import (
     Footprint,
@@ -33,9 +34,9 @@ from jaxnb.reading import (
     read_padding,
     worker_for,
 )
-from jaxnb.staging import Piece, lower_traced, read_traced
+from jaxnb.staging import Piece, current_session, lower_traced, read_traced
 
-__all__ = ["check_options", "compile_elsewhere", "mesh_data", "plan_piece", "simulate", "target"]
+__all__ = ["check_options", "compile_elsewhere", "mesh_data", "plan_of", "plan_piece", "simulate", "target"]
 
 
 def compile_elsewhere(
@@ -131,20 +132,29 @@ def plan_piece(
     """
     compiled, lower_seconds = compile_elsewhere(piece.lower, mesh, progress)
     piece.has_compiled(compiled, lower_seconds, compiled.seconds)
-    return _plan(compiled, mesh, make_program, mesh.device, source)
+    return plan_of(compiled, mesh, make_program, mesh.device, source)
 
 
-def _plan(
+def plan_of(
     compiled: Planned,
     mesh: SimulatedMesh,
     make_program: Callable[[], Program],
     hardware: Hardware | None,
     source: str = "",
 ) -> Plan:
+    """The plan of a program that was compiled for a mesh.
+
+    Args:
+      compiled: what a worker made of it.
+      mesh: which one.
+      make_program: reads what the program became.
+      hardware: what the devices are; None for any.
+      source: the text of the cell.
+    """
     return Plan(
         mesh_data(mesh),
         Footprint.of(compiled),
-        make_program,
+        lambda: make_program().with_ptx(compiled.code),
         hardware,
         source,
         compiled.seconds,
@@ -198,8 +208,8 @@ def simulate(
         given, named = jax.tree.unflatten(tree, there.place([leaf for _, leaf in placed], names))
         with there.ambient():
             traced = jitted.trace(*given, **named)
-            compiled, _ = compile_elsewhere(lambda: lower_traced(traced, there), there, progress)
-        return _plan(
+            compiled = _compile_function(traced, there, progress)
+        return plan_of(
             compiled,
             there,
             lambda: read_traced(function, traced, given, named, simulated=there, compiled=compiled),
@@ -207,6 +217,18 @@ def simulate(
         )
 
     return planned
+
+
+def _compile_function(traced: Any, mesh: SimulatedMesh, progress: Callable[[str], None]) -> Planned:
+    """A function that was traced, compiled; errors of its kernels are told on their lines, in whichever file."""
+    try:
+        return compile_elsewhere(lambda: lower_traced(traced, mesh), mesh, progress)[0]
+    except Exception as error:
+        session = current_session()
+        label = str if session is None else session.file_label
+        if (told := find_kernel_refusal_in_files(error, traced.jaxpr, label, mesh)) is not None:
+            raise told from None
+        raise
 
 
 def target(
@@ -230,10 +252,12 @@ def target(
       progress: called with what is going on.
 
     Returns:
-      What takes the arguments, arrays or shapes (see `jaxnb.abstract`), and gives a `Plan`.
+      What takes the arguments, arrays or shapes (see `jaxnb.abstract`), and gives a `Plan`. For a GPU its
+      `program.ptx()` has the kernels that the compiler wrote.
 
     Raises:
-      JaxnbError: if there is no such machine or no compiler for it, or the mesh does not fit.
+      JaxnbError: if there is no such machine or no compiler for it, or the mesh does not fit. What takes the arguments
+        raises one if the program cannot be compiled, for a wrong kernel of Pallas with its line.
     """
     there = machine if isinstance(machine, Target) else read_target(machine)
     axes = read_axes(mesh) if isinstance(mesh, str) else mesh if mesh is None else check_axes(mesh)

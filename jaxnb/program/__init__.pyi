@@ -124,6 +124,7 @@ from .placement.hiding import (
     Hiding as Hiding,
     read_hiding as read_hiding,
 )
+from .placement.kernel_room import KernelRoom as KernelRoom, read_kernel_room as read_kernel_room
 from .placement.layout import (
     ROLES as ROLES,
     Layout as Layout,

@@ -34,13 +34,16 @@ _LIMITS = (200, 120, 60, 30)
 _BRIEF = 10  # equations in the HTML beside a tree
 _LEFT_OUT = (
     (_LIMITS[-1], ()),
-    (_LIMITS[-1], ("curves",)),
-    (_LIMITS[-1], ("curves", "trees", "derived")),
-    (_BRIEF, ("curves", "trees", "derived")),
-    (_LIMITS[-1], ("curves", "drawings")),
-    (_LIMITS[-1], ("curves", "trees", "derived", "drawings")),
+    (_LIMITS[-1], ("kernels",)),
+    (_LIMITS[-1], ("kernels", "curves")),
+    (_LIMITS[-1], ("kernels", "curves", "trees", "derived")),
+    (_BRIEF, ("kernels", "curves", "trees", "derived")),
+    (_LIMITS[-1], ("kernels", "curves", "drawings")),
+    (_LIMITS[-1], ("kernels", "curves", "trees", "derived", "drawings")),
 )
-"""Equations in the HTML, and what a viewer draws beside the levels and can do without; the first that fits is saved."""
+"""Equations in the HTML, and what a viewer draws beside the levels and can do without; the first that fits is saved.
+
+A viewer has what is drawn of kernels among the "drawings"; as "kernels" a program has them that is read again."""
 
 _STANDING_IN = ((150, 100), (80, 60), (60, 40), (40, 30), (25, 20), (12, 10))  # nodes of a tree, samples of a curve
 
@@ -208,7 +211,7 @@ def _drawn(run: Run, taken: int) -> tuple[str, tuple[str, Any] | None]:
     html, encoded, left = view(_LIMITS[-1]), None, room
     # The inspector asks the kernel for what was not saved; the HTML shows what it can.
     top = ("source", run.shown.level or "jaxpr")
-    plain = programs.encode(program, levels=top)
+    plain = {key: part for key, part in programs.encode(program, levels=top).items() if key != "kernels"}
     after = room - len(dumps(plain).encode())
     if len(html.encode()) <= after:
         encoded, left = plain, after

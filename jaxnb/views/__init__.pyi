@@ -77,6 +77,7 @@ from .placement_text import (
     render_tree as render_tree,
 )
 from .plans import (
+    kernel_windows_text as kernel_windows_text,
     render_plan as render_plan,
     render_search as render_search,
     render_target_plans as render_target_plans,

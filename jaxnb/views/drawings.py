@@ -31,6 +31,7 @@ from jaxnb.views.axis_flow_text import knot_text, strands_title
 from jaxnb.views.collectives import axes_text, ledger_facts, ledger_row, ledger_title
 from jaxnb.views.derived import encode_derived
 from jaxnb.views.grids import Grids, ids_text, in_rows, read_array, read_mesh_grids
+from jaxnb.views.kernel_drawings import encode_kernel_drawings, has_kernels
 from jaxnb.views.memory_curve import encode_curves
 from jaxnb.views.packing import pack
 from jaxnb.views.placement_words import mesh_facts, mesh_title, placement_facts, where_text
@@ -71,7 +72,7 @@ def encode_drawn(program: Program, levels: Collection[str] | None = None) -> dic
 
 
 def read_drawings(program: Program) -> dict[str, Any]:
-    """The diagrams by what they are: "flows", "meshes" with "values" and "placements", "ledger", "processes".
+    """The diagrams: "flows", "meshes" with "values" and "placements", "ledger", "processes", "kernels".
 
     Those that would show nothing are left out.
 
@@ -97,6 +98,8 @@ def read_drawings(program: Program) -> dict[str, Any]:
             found["ledger"] = _ledger(ledger, own_level=made)
     if program.processes:
         found["processes"] = _processes(program.processes)
+    if has_kernels(program) and (kernels := encode_kernel_drawings(program)):
+        found["kernels"] = kernels
     return found
 
 

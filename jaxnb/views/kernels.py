@@ -14,7 +14,16 @@ from jaxnb.views.style import style_element
 from jaxnb.views.table import Cells, Head, Table, table_element, table_lines
 from jaxnb.views.width import wrapped
 
-__all__ = ["render_kernel", "render_kernel_html", "render_kernels", "render_kernels_html"]
+__all__ = [
+    "kernel_facts",
+    "kernel_notes",
+    "kernel_table",
+    "kernel_title",
+    "render_kernel",
+    "render_kernel_html",
+    "render_kernels",
+    "render_kernels_html",
+]
 
 _NONE = "no kernels: nothing of the program is a pallas_call"
 _HEADS = (
@@ -46,9 +55,9 @@ def render_kernels(kernels: Kernels, *, width: int | None = None) -> str:
 def render_kernel(kernel: Kernel, *, width: int | None = None, source: str = "") -> str:
     """One kernel: what it is, a table of its windows and its scratch memory, and what there is to say."""
     room = max(40, shutil.get_terminal_size().columns if width is None else width)
-    said = [line for text in (_title(kernel, source), *_facts(kernel)) for line in wrapped(text, room)]
+    said = [line for text in (kernel_title(kernel, source), *kernel_facts(kernel)) for line in wrapped(text, room)]
     notes = [line for text in kernel_notes(kernel) for line in wrapped(text, room)]
-    return "\n".join([*said, *table_lines(_table(kernel), room), *notes])
+    return "\n".join([*said, *table_lines(kernel_table(kernel), room), *notes])
 
 
 def render_kernels_html(kernels: Kernels) -> Html:
@@ -65,11 +74,11 @@ def render_kernel_html(kernel: Kernel) -> Html:
 
 
 def _parts(kernel: Kernel, source: str) -> Iterator[Html]:
-    yield element("p", {"class": "jnb-h"}, element("b", None, _title(kernel, source)))
-    for text in _facts(kernel):
+    yield element("p", {"class": "jnb-h"}, element("b", None, kernel_title(kernel, source)))
+    for text in kernel_facts(kernel):
         yield _line(text)
     # What does not fit beside the text is moved to, and the page stays as wide as it is.
-    yield element("div", {"style": "overflow-x:auto"}, draw_kernel(kernel), table_element(_table(kernel)))
+    yield element("div", {"style": "overflow-x:auto"}, draw_kernel(kernel), table_element(kernel_table(kernel)))
     for text in kernel_notes(kernel):
         yield _line(text)
 
@@ -78,7 +87,8 @@ def _line(text: str) -> Html:
     return element("p", {"class": "jnb-h"}, text)
 
 
-def _title(kernel: Kernel, source: str) -> str:
+def kernel_title(kernel: Kernel, source: str) -> str:
+    """What it is called, and its line."""
     lines = source.split("\n")
     where = f" · line {kernel.line}" if kernel.line is not None else ""
     text = lines[kernel.line - 1].strip() if kernel.line is not None and 0 < kernel.line <= len(lines) else ""
@@ -86,7 +96,8 @@ def _title(kernel: Kernel, source: str) -> str:
     return f"{kernel.name or 'a kernel'}{where}{shown}"
 
 
-def _facts(kernel: Kernel) -> Iterator[str]:
+def kernel_facts(kernel: Kernel) -> Iterator[str]:
+    """Its grid, then what its steps compute and move."""
     sizes = " × ".join("?" if size is None else str(size) for size in kernel.grid)
     steps = kernel.steps
     count = "as many steps as the run says" if steps is None else f"{steps:,} step{'' if steps == 1 else 's'}"
@@ -115,7 +126,8 @@ def _costs(kernel: Kernel) -> Iterator[str]:
         yield f"{format_bytes(kernel.vmem)} of VMEM"
 
 
-def _table(kernel: Kernel) -> Table:
+def kernel_table(kernel: Kernel) -> Table:
+    """Its windows and its scratch memory, one row each."""
     rows = [_row(window, kernel) for window in kernel.windows]
     for role, scratch in (("index", kernel.prefetched), ("scratch", kernel.scratch)):
         for one in scratch:

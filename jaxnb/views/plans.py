@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jaxnb.program import Cycles, Estimate, Footprint, Hiding, Padded, Plan, TargetPlan, TargetPlans
+from jaxnb.program import (
+    Cycles,
+    Estimate,
+    Footprint,
+    Hiding,
+    KernelRoom,
+    Padded,
+    Plan,
+    TargetPlan,
+    TargetPlans,
+    read_kernel_room,
+)
 from jaxnb.units import format_bytes, format_flops
 from jaxnb.views.collectives import render_ledger
 from jaxnb.views.compact import short_seconds
@@ -23,6 +34,8 @@ __all__ = [
     "estimate_text",
     "footprint_text",
     "hiding_text",
+    "kernel_room_text",
+    "kernel_windows_text",
     "padded_text",
     "plan_lines",
     "render_plan",
@@ -70,7 +83,41 @@ def plan_lines(plan: Plan) -> list[str]:
             lines.append(f"waits    {text}")
         if estimate.sent < plan.ledger.total:
             lines.append("         what has 16 bits is counted so; XLA widens it on CPUs, and the table has that")
-    return lines
+    return lines + [f"kernel   {text}" for text in _kernel_rooms(plan)]
+
+
+def _kernel_rooms(plan: Plan) -> list[str]:
+    """What the kernels of a plan for a target take of its fast memory, those that take most first."""
+    target = plan.target
+    if target is None or not any(level.name == "jaxpr" for level in plan.program.levels):
+        return []
+    rooms = [read_kernel_room(kernel, target) for kernel in plan.program.kernels() if not kernel.interpret]
+    known = sorted((room for room in rooms if room is not None and room.needed), key=lambda room: -room.needed)
+    more = len(known) - _MOST_NAMED
+    rest = [f"and {more} more: %jaxnb kernels"] if more > 0 else []
+    return [kernel_room_text(room) for room in known[:_MOST_NAMED]] + rest
+
+
+def kernel_room_text(room: KernelRoom) -> str:
+    """`scale, line 4: 18.0 MB of VMEM (2 windows of x 9.0 MB, ...), TOO MUCH by 1.2 MB; it may have 16.8 MB`."""
+    kernel = room.kernel
+    where = f", line {kernel.line}" if kernel.line is not None else ""
+    over = "" if room.fits else f", TOO MUCH by {format_bytes(room.needed - room.limit)}"
+    most = f", and up to {format_bytes(room.most)} by vmem_limit_bytes" if room.most > room.limit else ""
+    windows = kernel_windows_text(room)
+    return (
+        f"{kernel.name or 'a kernel'}{where}: {format_bytes(room.needed)} of {room.memory} ({windows})"
+        f"{over}; it may have {format_bytes(room.limit)}{most}"
+    )
+
+
+def kernel_windows_text(room: KernelRoom) -> str:
+    """`2 windows of x 9.0 MB, 1 of w 2.1 MB, scratch 32.8 KB`."""
+    parts = [
+        f"{buffers}{'' if at else ' window' + 's' * (buffers != 1)} of {name} {format_bytes(nbytes)}"
+        for at, (name, nbytes, buffers) in enumerate(sorted(room.windows, key=lambda one: -one[1]))
+    ]
+    return ", ".join(parts + ([f"scratch {format_bytes(room.scratch)}"] if room.scratch else []))
 
 
 def footprint_text(footprint: Footprint) -> str:
@@ -217,8 +264,13 @@ def search_title(search: Search) -> list[str]:
     tried = len(search.candidates) + len(search.refused)
     told = [f"best: {search.best}"] if search.candidates else []
     told.append(f"{tried} way{'s' * (tried != 1)} tried on {search.hardware}")
+    if search.target:
+        count = sum(item.is_compiled for item in search.candidates)
+        many = f" {count}" if count > 1 else ""
+        told.append(f"the best{many} compiled by the compiler of {search.target}")
     if len(search.refused) > search.broken:
-        told.append(f"{len(search.refused) - search.broken} not allowed by the program")
+        by = "the program or the compiler of the target" if search.target else "the program"
+        told.append(f"{len(search.refused) - search.broken} not allowed by {by}")
     if search.broken:
         told.append(f"{search.broken} broke the compiler")
     if search.too_large:
@@ -246,5 +298,10 @@ def _row(item: Candidate, front: bool) -> tuple[str, ...]:
         short_seconds(estimate.communication),
         format_bytes(item.memory),
         format_bytes(estimate.sent),
-        "" if item.plan.fits else "does not fit",
+        ", ".join(
+            [
+                *([f"compiled for {item.plan.target}"] if item.is_compiled else []),
+                *([] if item.plan.fits else ["does not fit"]),
+            ]
+        ),
     )

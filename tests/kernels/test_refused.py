@@ -12,7 +12,12 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu, triton
 
 from jaxnb.errors import JaxnbError
-from jaxnb.findings.errors.kernels import block_spec_span, find_kernel_refusal, tidied
+from jaxnb.findings.errors.block_specs import block_spec_span
+from jaxnb.findings.errors.kernels import (
+    find_kernel_refusal,
+    find_kernel_refusal_in_files,
+    tidied,
+)
 from jaxnb.program import Span, finding_of, read_target
 from jaxnb.reading import NotCompiled, OutOfMemory, mesh_of_target
 from jaxnb.reading.worker.refusals import read_refusal
@@ -187,3 +192,26 @@ def test_the_words_of_compilers_without_what_tells_nothing() -> None:
     )
     assert tidied(f"{said}\n see current operation: %7", "<c>") == "'tpu.x' bad."
     assert tidied("block (Blocked(block_size=4), 3) of f at <c>:12", "<c>") == "block (4, 3) of f at line 12."
+
+
+def test_a_kernel_of_a_function_is_told_in_its_file() -> None:
+    def model(x: Any) -> Any:
+        return pl.pallas_call(sorting, x)(x)
+
+    made = jax.jit(model).trace(jax.ShapeDtypeStruct((256, 256), jnp.float32))
+    with pytest.raises(Exception) as one:
+        made.lower(lowering_platforms=("tpu",))
+    mesh = mesh_of_target(read_target("v5e"))
+    told = find_kernel_refusal_in_files(one.value, made.jaxpr, lambda file: "ops.py", mesh)
+    line = sorting.__code__.co_firstlineno + 1
+    assert told is not None and told.line is None
+    assert (
+        told.what == f"kernel `sorting` cannot be lowered for v5e: line {line} of ops.py, `o[...] = jnp.sort(x[...])`."
+    )
+    found: Any = finding_of(told)
+    assert found[0].span.file == "ops.py" and found[0].line is None and found[1].count("\n") >= line
+    assert find_kernel_refusal_in_files(ValueError("of something else"), made.jaxpr, str, mesh) is None
+
+
+def sorting(x: Any, o: Any) -> None:
+    o[...] = jnp.sort(x[...])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,8 +14,10 @@ from jax.sharding import PartitionSpec as P
 
 import jaxnb
 from jaxnb.api import new_session
+from jaxnb.errors import JaxnbError
 from jaxnb.options import StageOptions
 from jaxnb.planning import fitting, planner, simulation
+from jaxnb.planning.remat_edits import scans_in
 from jaxnb.program import Finding, finding_of, read_target
 from jaxnb.reading import OutOfMemory, mesh_of_target
 from jaxnb.reading.worker.refusals import Refusal
@@ -30,6 +33,8 @@ def told(
     """What a compiler with so much memory lets be said of a cell, and what was going on meanwhile."""
 
     def compiles(lower: Callable[[], Any], mesh: Any, progress: Any = None) -> Any:
+        if mesh.target is None:
+            raise JaxnbError("this is no compiler of CPUs.")
         needed = needs(lower().as_text()) if str(mesh.target.kind.name) == "v5e" else 2**50
         if needed > AVAILABLE:
             raise OutOfMemory(Refusal("HBM", needed, AVAILABLE), "a device")
@@ -134,3 +139,67 @@ def test_an_error_here_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planner, "find_too_much", broken)
     found, _ = told(monkeypatch, lambda _: 16 * GB, "p = p - 1", {"p": array(2**30)})
     assert found is None
+
+
+@pytest.mark.parametrize(
+    ("text", "is_edited"),
+    [
+        ("c, ys = jax.lax.scan(body, 0., xs)", True),
+        ("c, ys = jax.lax.scan(jax.checkpoint(body), 0., xs)", False),
+        ("c, ys = jax.lax.scan(partial(jax.checkpoint, prevent_cse=False)(body), 0., xs)", False),
+        ("@jax.checkpoint\ndef step(c, x):\n    return c + x, x\nc, ys = jax.lax.scan(step, 0., xs)", False),
+        (
+            "@partial(jax.checkpoint, prevent_cse=False)\ndef step(c, x):\n    return c, x\njax.lax.scan(step, 0., xs)",
+            False,
+        ),
+        ("step = jax.remat(body)\nc, ys = jax.lax.scan(step, 0., xs)", False),
+        ("c, ys = jax.lax.scan(kept, 0., xs)", False),
+        ("@jax.jit\ndef step(c, x):\n    return c + x, x\nc, ys = jax.lax.scan(step, 0., xs)", True),
+    ],
+)
+def test_a_scan_whose_turns_are_checkpointed_is_left_alone(text: str, is_edited: bool) -> None:
+    def body(c: Any, x: Any) -> Any:
+        return c + x, x
+
+    names = {"jax": jax, "partial": partial, "body": body, "kept": jax.jit(jax.checkpoint(body))}
+    edited = scans_in(text, names)
+    assert (edited is not None) == is_edited
+    if edited is not None:
+        assert edited[0].count("jax.checkpoint(") == 1
+
+
+def test_a_pytree_with_two_names_is_said_to_be_lost_to_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    params = {"w": array(2**30)}
+    names = {"params": params, "start": params, "other": {"w": array(2**30)}}
+    cell = "params = jax.tree.map(lambda p: p - 1, params)"
+    found, _ = told(
+        monkeypatch, lambda text: 16 * GB if "donor" not in text and "aliasing" not in text else GB, cell, names
+    )
+    assert found is not None and found.fix is not None and found.fix.options == "--donate params"
+    assert "`start` would lose the same arrays" in found.fix.text and "other" not in found.fix.text
+    del names["start"]
+    found, _ = told(
+        monkeypatch, lambda text: 16 * GB if "donor" not in text and "aliasing" not in text else GB, cell, names
+    )
+    assert found is not None and found.fix is not None and "would lose" not in found.fix.text
+
+
+def test_where_no_chip_has_room_the_cpu_says_what_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_it = simulation.compile_elsewhere
+
+    def compiles(lower: Callable[[], Any], mesh: Any, progress: Any = None) -> Any:
+        if mesh.target is not None:
+            raise OutOfMemory(Refusal("HBM", 200 * GB, 100 * GB), "a device")
+        return compile_it(lower, mesh)
+
+    monkeypatch.setattr(simulation, "compile_elsewhere", compiles)
+    monkeypatch.setattr(fitting, "compile_elsewhere", compiles)
+    session = new_session()
+    session.simulated = mesh_of_target(read_target("v5p"))
+    cell = "a = jnp.sort(x, axis=0)\nb = jnp.sort(a @ a, axis=1)"
+    with pytest.raises(OutOfMemory) as one:
+        session.stage(cell, {"jnp": jnp, "x": array(2048, 2048)}, StageOptions.of({}))
+    found = finding_of(one.value)
+    assert found is not None
+    assert "where it needs most, as compiled for CPUs, since no kind of chip has room:" in found[0].message
+    assert "made by line 1" in found[0].message and found[0].line in (1, 2)

@@ -27,7 +27,7 @@ from jaxnb.named.errors import NamedAxisError
 from jaxnb.planning import assignments, cells as planned_cells, search
 from jaxnb.planning.assignments import Argument, find_assignments, held
 from jaxnb.planning.search import search_resources
-from jaxnb.program import Search
+from jaxnb.program import Search, read_target
 from jaxnb.program.placement.hardware import Hardware, find_hardware
 from jaxnb.reading.worker.workers import Worker, end_worker, has_worker
 
@@ -271,6 +271,62 @@ def test_too_many_ways_are_said() -> None:
     found = search_resources(layers, LAYERS, ["batch", "o"], *args, mesh="x=2, y=2", limit=5)
     assert len(found.candidates) + len(found.refused) == 5 and found.skipped > 0
     assert f"{found.skipped} NOT TRIED" in str(found)
+
+
+def compiled_by(refuses: int, plan: Any) -> Any:
+    """What stands for the compiler of a target, which refuses the first few; it takes half of what is estimated."""
+    calls = itertools.count()
+
+    def compile_for(resources: Any) -> Any:
+        if next(calls) < refuses:
+            raise JaxnbError("the program does not fit.")
+        return dataclasses.replace(plan(resources), target=read_target("v5e:2x2"))
+
+    return compile_for
+
+
+@pytest.mark.parametrize(("refuses", "compiled"), [(0, 3), (1, 3), (9, 0)])
+def test_the_last_few_are_compiled_for_the_target(refuses: int, compiled: int) -> None:
+    args = (array(64, 32), array(32, 16))
+    plainly = search_resources(product, (["b", "i"], ["i", "o"]), ["b", "o"], *args, mesh="x=2, y=2")
+    plans = {tuple(item.resources.items()): item.plan for item in plainly.candidates}
+    said: list[str] = []
+    found = search.run_search(
+        {"b": 64, "i": 32, "o": 16},
+        {"x": 2, "y": 2},
+        [Argument(("b", "i"), 8192), Argument(("i", "o"), 2048), Argument(("b", "o"))],
+        lambda resources: plans[tuple(resources.items())],
+        find_hardware("h100"),
+        compile_for=compiled_by(refuses, lambda resources: plans[tuple(resources.items())]),
+        progress=said.append,
+    )
+    assert [item.is_compiled for item in found.candidates[:4]] == [at < compiled for at in range(4)]
+    assert len(found.refused) == min(refuses, 3) and len(found.candidates) + len(found.refused) == len(plans)
+    ranked = [item.resources for item in plainly.candidates if item.resources not in [one for one, _ in found.refused]]
+    assert [item.resources for item in found.candidates] == ranked
+    assert ("the best 3 compiled by the compiler of v5e:2x2" in str(found)) == (compiled == 3)
+    assert str(found).count("compiled for v5e:2x2") == compiled and "compiling 1 of 3: " + str(plainly.best) in said
+
+
+def test_what_the_cpu_cannot_partition_is_compiled_for_the_target() -> None:
+    args = (array(64, 32), array(32, 16))
+    plainly = search_resources(product, (["b", "i"], ["i", "o"]), ["b", "o"], *args, mesh="x=4")
+
+    def refuse(_: Any) -> Any:
+        raise JaxnbError("the program cannot be lowered.")
+
+    plans = {tuple(item.resources.items()): item.plan for item in plainly.candidates}
+    compile_for = compiled_by(0, lambda resources: plans[tuple(resources.items())])
+    arguments = [Argument(("b", "i"), 8192), Argument(("i", "o"), 2048), Argument(("b", "o"))]
+    sizes, hardware = {"b": 64, "i": 32, "o": 16}, find_hardware("h100")
+    found = search.run_search(sizes, {"x": 4}, arguments, refuse, hardware, compile_for=compile_for)
+    assert len(found.candidates) == len(plans) and all(item.is_compiled for item in found.candidates)
+
+
+def test_a_target_of_another_size_than_the_mesh() -> None:
+    args = (array(64, 32), array(32, 16))
+    with pytest.raises(JaxnbError, match="are 4 devices, and v5e:4x4 has 16"):
+        search_resources(product, (["b", "i"], ["i", "o"]), ["b", "o"], *args, mesh="x=4", target="v5e:4x4")
 
 
 @pytest.mark.parametrize(

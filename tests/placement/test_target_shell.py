@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 from jax.sharding import PartitionSpec as P
+from sample_kernels import product
 from shells import Shell, shell
 
 import jaxnb
@@ -28,18 +29,20 @@ from jaxnb.program import (
     Plan,
     Program,
     find_hardware,
+    read_kernel_room,
     read_target,
 )
+from jaxnb.program.placement import kernel_room
 from jaxnb.reading import SimulatedMesh, find_compilers, has_worker, mesh_of_target
 from jaxnb.reading.placement import simulated
 from jaxnb.reading.worker import compilers, refusals, workers
 from jaxnb.reading.worker.compilers import Compiler, check_compiler, environment_of
-from jaxnb.reading.worker.refusals import OutOfMemory, read_refusal
+from jaxnb.reading.worker.refusals import NotCompiled, OutOfMemory, read_refusal
 from jaxnb.shell.health import Facts, find_problems
 from jaxnb.shell.targets import set_target
 from jaxnb.staging import target_mesh
 from jaxnb.views import render_plan
-from jaxnb.views.plans import hiding_text
+from jaxnb.views.plans import hiding_text, kernel_room_text
 
 __all__ = ["shell"]
 
@@ -303,7 +306,7 @@ def test_other_errors_are_no_refusals(message: str) -> None:
     ("told", "kind", "said"),
     [
         ({"stage": "topology", "message": "INVALID"}, JaxnbError, "the compiler knows no v5e:2x2."),
-        ({"stage": "compile", "message": "INTERNAL: no"}, JaxnbError, "the program cannot be compiled for v5e:2x2."),
+        ({"stage": "compile", "message": "INTERNAL: no"}, NotCompiled, "the program cannot be compiled for v5e:2x2."),
         (
             {"stage": "compile", "message": "RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 2G of 1G"},
             OutOfMemory,
@@ -395,8 +398,34 @@ def test_a_plan_names_what_is_wasted_and_what_is_waited_for(monkeypatch: pytest.
     assert hiding_text([waited] * 5).endswith(", and 2 more")
 
 
+def test_a_plan_says_what_kernels_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = product("scale")
+    text = text_of(plan_of(make_program=lambda: program), monkeypatch)
+    assert (
+        "kernel   scale, line 1: 393 KB of VMEM (2 windows of scale.w 262 KB, 2 of scale.y 65.5 KB, 2 of scale.x "
+        "32.8 KB, scratch 32.8 KB); it may have 16.8 MB, and up to 134 MB by vmem_limit_bytes" in text
+    )
+    (kernel,) = program.kernels()
+    wide = dataclasses.replace(kernel.windows[0], block=(4096, 1024), shape=(8192, 1024))
+    room = read_kernel_room(dataclasses.replace(kernel, windows=(wide,), scratch=()), read_target("v4"))
+    assert room is not None and not room.fits
+    assert kernel_room_text(room) == (
+        "scale, line 1: 33.6 MB of VMEM (2 windows of scale.x 33.6 MB), TOO MUCH by 16.8 MB; it may have 16.8 MB"
+    )
+    asked = dataclasses.replace(kernel, limit=2**40)
+    assert read_kernel_room(asked, read_target("v6e")).limit == 128 * 2**20  # type: ignore[union-attr]
+    assert read_kernel_room(kernel, read_target("h100")) is None  # it was written for TPUs
+    plain = read_kernel_room(dataclasses.replace(kernel, backend=""), read_target("h100"))
+    assert plain is not None and (plain.memory, plain.needed, plain.limit) == ("shared memory", 180224, 232448)
+
+
 def test_the_examples_of_the_modules() -> None:
-    assert doctest.testmod(refusals).failed == doctest.testmod(simulated).failed == 0
+    assert (
+        doctest.testmod(kernel_room).failed
+        == doctest.testmod(refusals).failed
+        == doctest.testmod(simulated).failed
+        == 0
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)

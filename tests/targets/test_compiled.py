@@ -377,3 +377,17 @@ def test_a_cell_side_by_side_on_several_machines(shell: Shell) -> None:
     assert "v6e" in shell.run("%jaxnb targets v6e, h100") and "no target is set" in shell.run("%jaxnb target")
     shell.run("%%grad loss wrt w --target v5e\nloss = (w * w).sum()")
     assert "v5e" in str(jaxnb.last().targets("v5e"))
+
+
+@pytest.mark.compiled("tpu")
+def test_the_best_few_ways_to_lay_names_are_compiled_by_the_target(shell: Shell) -> None:
+    shell.run("x, w = (jax.ShapeDtypeStruct(shape, jnp.bfloat16) for shape in ((4096, 1024), (1024, 4096)))")
+    cell = "%%xmap x[b, i], w[i, o] -> y[b, o] --resources auto{}\ny = jnp.dot(x, w, 'i')"
+    out = shell.run(cell.format(" --mesh x=2, y=2 --target v5e:2x2"))
+    assert "16 ways tried on TPU v5e · the best 3 compiled by the compiler of v5e:2x2" in out
+    assert out.count("compiled for v5e:2x2") == 3
+    shell.run("%jaxnb mesh x=2, y=2 --target v5e:2x2")
+    again = shell.run(cell.format(""))
+    assert "the best 3 compiled by the compiler of v5e:2x2" in again
+    best = jaxnb.last().search.best
+    assert best.is_compiled and best.plan.target == read_target("v5e:2x2") and best.plan.cycles is not None

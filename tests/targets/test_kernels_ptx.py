@@ -59,6 +59,19 @@ def test_the_ptx_of_lines_and_of_fusions(target: str) -> None:
 
 
 @pytest.mark.compiled("cuda")
+def test_the_ptx_of_a_function() -> None:
+    def step(x: Any, w: Any) -> Any:
+        h = jnp.tanh(x @ w)
+        return jnp.exp(h).sum()
+
+    shape = jax.ShapeDtypeStruct((256, 256), jnp.bfloat16)
+    program = jaxnb.target(step, "h100")(shape, shape).program
+    launched = program.ptx()
+    assert all(one.line in (2, 3) for one in launched.items) and any(one.registers for one in launched.items)
+    assert ".visible .entry" in program.text("ptx", op=3) and "ex2.approx" in program.text("ptx", op=3)
+
+
+@pytest.mark.compiled("cuda")
 def test_collectives_are_sent_by_a_library() -> None:
     from target_programs import PROGRAMS, mesh_for
 

@@ -2,12 +2,22 @@
 
 import { checkDrawings } from '../drawings';
 import { inflate } from '../inflate';
-import { DiagramPane } from '../panes/diagram';
+import { Program } from '../model';
+import { DiagramPane, adopt } from '../panes/diagram';
+import { kernelElement } from '../panes/kernels';
 import { parts } from '../parts';
+import { Drawings } from '../schema';
 
-parts.diagrams = async (store, root, signal) => {
-  const { program } = store.state;
+async function drawingsOf(program: Program): Promise<Drawings> {
   const drawings = JSON.parse(await inflate(program.data.drawings!));
   checkDrawings(program, drawings);
-  return new DiagramPane(store, drawings, root, signal).element;
+  return drawings;
+}
+
+parts.diagrams = async (store, root, signal) => new DiagramPane(store, await drawingsOf(store.state.program), root, signal).element;
+
+parts.kernels = async (program, root, ops) => {
+  adopt(root);
+  const { kernels = [] } = await drawingsOf(program);
+  return kernels.filter(({ op }) => ops.has(program.level('jaxpr')!.place(op))).map(one => kernelElement(one));
 };

@@ -16,8 +16,11 @@ export class Details {
   private readonly status = el('div.status');
   private readonly body = el('div.facts');
 
-  /** @param peek asks the kernel for a look at a value; absent where there is no kernel. */
-  constructor(private readonly store: Store, signal: AbortSignal, private readonly peek?: (name: string) => void) {
+  /**
+   * @param peek asks the kernel for a look at a value; absent where there is no kernel.
+   * @param kernels draws the kernels of Pallas that something is about.
+   */
+  constructor(private readonly store: Store, signal: AbortSignal, private readonly peek?: (name: string) => void, private readonly kernels?: (linked: Linked) => HTMLElement | null) {
     this.element.append(this.status, this.body);
     store.on(state => [state.hot, state.pin], () => this.say(), signal);
     store.on(state => [state.pin], () => this.draw(), signal);
@@ -36,13 +39,16 @@ export class Details {
   private draw(): void {
     const { pin, program } = this.store.state;
     this.body.hidden = !pin;
-    if (!pin) return;
+    if (pin) fill(this.body, ...this.facts(program, pin), this.kernels?.(pin));
+  }
+
+  private facts(program: Program, pin: Linked): Child[] {
     const { target } = pin;
-    if (target.kind === 'line') return void fill(this.body, ...this.line(program, pin));
+    if (target.kind === 'line') return this.line(program, pin);
     const level = program.level(target.level)!;
-    if (target.kind === 'ops') return void fill(this.body, ...this.ops(level, target.ops, target.said));
-    if (target.kind === 'value') return void fill(this.body, this.values(level, { value: [target.value] }));
-    fill(this.body, ...this.op(program, level, target.op));
+    if (target.kind === 'ops') return this.ops(level, target.ops, target.said);
+    if (target.kind === 'value') return [this.values(level, { value: [target.value] })];
+    return this.op(program, level, target.op);
   }
 
   private line(program: Program, linked: Linked): Child[] {

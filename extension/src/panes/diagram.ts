@@ -7,14 +7,20 @@ import { Drawings, Flow, Grids } from '../schema';
 import style from '../diagrams.css';
 import { sheetOf } from '../inflate';
 import { Store } from '../store';
+import { kernelElement } from './kernels';
 
 const ROW = 34, TOP = 20, NODE = 9, LETTER = 6.7;
 
 const sheet = sheetOf(style);
 
+/** Gives a root the style of the diagrams. */
+export function adopt(root: ShadowRoot): void {
+  if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets.push(sheet);
+}
+
 /** The parts of the diagrams that a program has, with what they are called. */
-function partsOf({ flows, placements, ledger, processes }: Drawings): [string, string][] {
-  return ([['axes', 'named axes', flows], ['devices', 'devices', placements], ['sent', 'collectives', ledger], ['processes', 'processes', processes]] as const)
+function partsOf({ flows, placements, ledger, processes, kernels }: Drawings): [string, string][] {
+  return ([['axes', 'named axes', flows], ['devices', 'devices', placements], ['sent', 'collectives', ledger], ['processes', 'processes', processes], ['kernels', 'kernels', kernels]] as const)
     .flatMap(([name, title, some]): [string, string][] => some ? [[name, title]] : []);
 }
 
@@ -25,7 +31,7 @@ export class DiagramPane {
   private marks: [Element, Target[]][] = [];
 
   constructor(private readonly store: Store, private readonly drawings: Drawings, root: ShadowRoot, signal: AbortSignal) {
-    if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets.push(sheet);
+    adopt(root);
     this.element.append(this.bar, this.body);
     store.on(state => [state.diagram], () => this.draw(), signal);
     store.on(state => [state.hot, state.pin], () => this.mark(), signal);
@@ -44,14 +50,14 @@ export class DiagramPane {
 
   private draw(): void {
     const { store, drawings } = this;
-    const { flows, ledger, processes } = drawings;
+    const { flows, ledger, processes, kernels } = drawings;
     const { diagram } = store.state;
     const parts = partsOf(drawings);
     const part = (parts.find(([name]) => name === diagram.part) ?? parts[0])[0];
     fill(this.bar, ...parts.map(([name, title]) => toggle(title, name === part, () => store.set({ diagram: { ...diagram, part: name } }))));
     this.marks = [];
     const scrolled = this.body.querySelector('.values')?.scrollTop ?? 0;
-    fill(this.body, ...(part === 'axes' ? flows!.map(flow => this.flow(flow)) : part === 'sent' ? this.sent(ledger!) : part === 'processes' ? times(processes!) : this.devices()));
+    fill(this.body, ...(part === 'axes' ? flows!.map(flow => this.flow(flow)) : part === 'sent' ? this.sent(ledger!) : part === 'processes' ? times(processes!) : part === 'kernels' ? kernels!.map(one => kernelElement(one, this.link(el('b', visible(one.title)), this.ops(one.op), visible(one.title)))) : this.devices()));
     this.body.querySelector('[tabindex]')?.setAttribute('tabindex', '0');
     const chosen = this.body.querySelector<HTMLElement>('[aria-current=true]'), list = chosen?.closest('.values');
     if (list) list.scrollTop = Math.min(chosen!.offsetTop - 20, Math.max(scrolled, chosen!.offsetTop + 40 - list.clientHeight));

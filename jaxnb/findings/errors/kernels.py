@@ -6,7 +6,7 @@ of MLIR or the number of the equation in them.
 
 from __future__ import annotations
 
-import ast
+import linecache
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,17 +15,34 @@ from typing import Any
 from jaxnb import _jax
 from jaxnb._jax import all_eqns, kernel_call, kernel_lowered, kernel_origins
 from jaxnb.errors import JaxnbError
-from jaxnb.findings.errors.scene import last_binding
-from jaxnb.findings.place import Label, parse_shown
-from jaxnb.program import Finding, Fix, Span, attach
-from jaxnb.reading import NotCompiled, OutOfMemory, SimulatedMesh, Spans, number_equations
+from jaxnb.findings.errors.block_specs import block_spec_span
+from jaxnb.findings.place import Label
+from jaxnb.program import Finding, Fix, Span, Target, attach, finding_of, read_kernel_room
+from jaxnb.reading import NotCompiled, OutOfMemory, SimulatedMesh, Spans, number_equations, read_kernel
 from jaxnb.staging import CellSource
+from jaxnb.units import format_bytes
+from jaxnb.views import kernel_windows_text
 
-__all__ = ["KernelRefused", "find_kernel_refusal", "tidied"]
+__all__ = ["KernelRefused", "find_kernel_refusal", "find_kernel_refusal_in_files", "tidied"]
 
 
 class KernelRefused(JaxnbError):
     """A kernel of the cell cannot be lowered or compiled for a machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The text in which lines are told.
+
+    Attributes:
+      filename: what tracebacks call it.
+      shown: as displayed.
+      label: what its lines are said to be of; "" for the cell, which needs no name.
+    """
+
+    filename: str
+    shown: str
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +74,54 @@ def find_kernel_refusal(
       label: what the user knows a file by.
       mesh: what it was to be compiled for; a target.
     """
+    return _find(error, jaxpr, _Text(cell.filename, cell.shown), label, mesh)
+
+
+def find_kernel_refusal_in_files(
+    error: BaseException, jaxpr: Any, label: Label, mesh: SimulatedMesh
+) -> JaxnbError | None:
+    """The same for a function, whose kernels may stand in any files: lines are counted in the file that has them.
+
+    Args:
+      error: of lowering or compiling it.
+      jaxpr: of it.
+      label: what the user knows a file by.
+      mesh: what it was to be compiled for; a target.
+    """
+    found: JaxnbError | None = None
+    for file in _files(jaxpr):
+        text = _Text(file, "".join(linecache.getlines(file)), label(file))
+        told = _find(error, jaxpr, text, label, mesh)
+        if told is None:
+            return None
+        finding = finding_of(told)
+        span = None if finding is None else finding[0].span
+        if span is not None and span.file == text.label:
+            return told
+        found = found or told
+    return found
+
+
+def _files(jaxpr: Any) -> list[str]:
+    """The files of the user in which kernels, or what they compute, are written."""
+    spans = Spans("", "", str)
+    placed = [own for call in _kernels(jaxpr) for own in _spans_of(call, spans)]
+    return [*dict.fromkeys(span.file for span in placed if span is not None)]
+
+
+def _spans_of(call: Any, spans: Spans) -> Iterator[Span | None]:
+    at = spans.of(call, None)
+    yield at
+    for _, own in _placed(kernel_call(call).body, spans, at):
+        yield own
+
+
+def _find(error: BaseException, jaxpr: Any, cell: _Text, label: Label, mesh: SimulatedMesh) -> JaxnbError | None:
     if mesh.target is None:  # CPUs run no kernels, right or wrong: the error says so
         return None
     spans = Spans(cell.filename, cell.shown, label)
     if isinstance(error, OutOfMemory):
-        return _no_room(error, jaxpr, spans, cell)
+        return _no_room(error, jaxpr, spans, cell, mesh.target)
     verb = "compiled"
     if isinstance(error, NotCompiled):
         fault = _compiled(error.said, jaxpr, spans, cell)
@@ -70,18 +130,32 @@ def find_kernel_refusal(
     if fault is None:
         return None
     name = _name(fault.call)
-    where = _where(fault.span, cell.shown)
+    where = _where(fault.span, cell)
     why = tidied(fault.said, cell.filename) + (f" It is about {fault.about}." if fault.about else "")
     machine = str(mesh.target)
     fix = next((text for word, text in _ADVICE if word in fault.said), "")
-    line = fault.span.line if fault.span is not None and not fault.span.file else None
+    if "shared memory" in fault.said:
+        why = f"{why} {_room(fault.call, mesh.target, 0)[0]}".rstrip()
+    line = _line(fault.span, cell)
     what = f"kernel `{name}` cannot be {verb} for {machine}: {where}."
     told = KernelRefused(what, why=why, fix=fix, line=line)
     call = spans.of(fault.call, None)
-    trail = (call.line,) if call is not None and not call.file and call.line != line else ()
-    finding = Finding("error", f"kernel `{name}` cannot be {verb} for {machine}: {why}", line, fault.span, trail=trail)
+    inside = not cell.label and call is not None and not call.file and call.line != line
+    trail = (call.line,) if inside and call is not None else ()
+    said = f"kernel `{name}` cannot be {verb} for {machine}: {why}"
+    finding = Finding("error", said, line, _named(fault.span, cell), trail=trail)
     attach(told, replace(finding, fix=Fix(fix) if fix else None), cell.shown)
     return told
+
+
+def _line(span: Span | None, text: _Text) -> int | None:
+    """A line of the cell; None for one of a file."""
+    return span.line if span is not None and not span.file and not text.label else None
+
+
+def _named(span: Span | None, text: _Text) -> Span | None:
+    """A span that says of which file it is."""
+    return replace(span, file=text.label) if span is not None and text.label and not span.file else span
 
 
 # By words of the compilers, which say nothing else of what is wrong.
@@ -110,14 +184,16 @@ def _name(call: Any) -> str:
     return kernel_call(call).name or "a kernel"
 
 
-def _where(span: Span | None, shown: str) -> str:
+def _where(span: Span | None, text: _Text) -> str:
     if span is None:
-        return "of no line of the cell"
+        return "of no line of the cell" if not text.label else "where it is written is not known"
+    file = span.file or text.label
+    of = f" of {file}" if file else ""
     if span.file:
-        return f"line {span.line} of {span.file}"
-    lines = shown.split("\n")
-    text = lines[span.line - 1].strip() if 0 < span.line <= len(lines) else ""
-    return f"line {span.line}, `{text}`" if text else f"line {span.line}"
+        return f"line {span.line}{of}"
+    lines = text.shown.split("\n")
+    written = lines[span.line - 1].strip() if 0 < span.line <= len(lines) else ""
+    return f"line {span.line}{of}, `{written}`" if written else f"line {span.line}{of}"
 
 
 _NOISE = (
@@ -151,7 +227,7 @@ def tidied(said: str, file: str) -> str:
 # --- errors of lowering, which have frames ---
 
 
-def _lowered(error: BaseException, spans: Spans, cell: CellSource) -> _Fault | None:
+def _lowered(error: BaseException, spans: Spans, cell: _Text) -> _Fault | None:
     found = kernel_lowered(error)
     if found is None:
         return None
@@ -213,65 +289,6 @@ def _block_spec(said: str, call: Any, at: Span | None, shown: str) -> Span | Non
     return None
 
 
-def block_spec_span(shown: str, at: Span | None, name: str, place: int) -> Span | None:
-    """Where in a cell a block of a `pallas_call` is written.
-
-    Args:
-      shown: the cell as displayed.
-      at: where it is called.
-      name: "in_specs" or "out_specs".
-      place: which of these.
-
-    >>> block_spec_span("b = pl.BlockSpec((8,))\\ny = pl.pallas_call(k, s, in_specs=[b])(x)", Span(2), "in_specs", 0)
-    Span(line=1, column=4, end_line=1, end_column=22, file='')
-    """
-    tree = parse_shown(shown)
-    if tree is None or at is None or at.file:
-        return None
-    for node in ast.walk(tree):
-        called = node.func if isinstance(node, ast.Call) else None
-        word = getattr(called, "attr", getattr(called, "id", ""))
-        if isinstance(node, ast.Call) and word == "pallas_call" and node.lineno <= at.line <= (node.end_lineno or 0):
-            for keyword in _keywords(tree, node):
-                if keyword.arg == name:
-                    return _span(shown, _resolved(tree, _item(keyword.value, place), node.lineno))
-    return None
-
-
-def _keywords(tree: ast.Module, call: ast.Call) -> Iterator[ast.keyword]:
-    """The keywords of a call, and those of its `grid_spec`."""
-    for keyword in call.keywords:
-        yield keyword
-        value = _resolved(tree, keyword.value, call.lineno)
-        if keyword.arg == "grid_spec" and isinstance(value, ast.Call):
-            yield from value.keywords
-
-
-def _item(node: ast.expr, place: int) -> ast.expr:
-    if isinstance(node, ast.List | ast.Tuple) and place < len(node.elts):
-        return node.elts[place]
-    return node
-
-
-def _resolved(tree: ast.Module, node: ast.expr, before: int) -> ast.expr:
-    """What a name was last given by an assignment above; anything else as it is."""
-    if not isinstance(node, ast.Name):
-        return node
-    line = last_binding(tree, node.id, before)
-    for one in ast.walk(tree):
-        if isinstance(one, ast.Assign) and one.lineno == line:
-            return one.value
-    return node
-
-
-def _span(shown: str, node: ast.expr) -> Span:
-    lines = shown.splitlines()
-    last = node.end_lineno or node.lineno
-    begin = len(lines[node.lineno - 1].encode()[: node.col_offset].decode(errors="replace"))
-    end = len(lines[last - 1].encode()[: node.end_col_offset].decode(errors="replace"))
-    return Span(node.lineno, begin, last, end)
-
-
 # --- errors of compilers, which are texts ---
 
 _LOCATED = re.compile(r"at location: loc\((?P<loc>.*?)\)\s*(?:\n|$)")
@@ -284,7 +301,7 @@ def _kernels(jaxpr: Any) -> list[Any]:
     return [eqn for eqn in all_eqns(jaxpr) if eqn.primitive.name == "pallas_call"]
 
 
-def _compiled(said: str, jaxpr: Any, spans: Spans, cell: CellSource) -> _Fault | None:
+def _compiled(said: str, jaxpr: Any, spans: Spans, cell: _Text) -> _Fault | None:
     if "Mosaic" not in said and "riton" not in said and "tpu_custom_call" not in said:
         return None
     kernels = _kernels(jaxpr)
@@ -305,7 +322,7 @@ def _compiled(said: str, jaxpr: Any, spans: Spans, cell: CellSource) -> _Fault |
     return None if call is None else _Fault(call, span or spans.of(call, None), said)
 
 
-def _cell_span(location: str, cell: CellSource) -> Span | None:
+def _cell_span(location: str, cell: _Text) -> Span | None:
     """The innermost place of the cell in a location; call sites stand from the inside out."""
     for found in _PLACE.finditer(location):
         if found["file"] == cell.filename:
@@ -333,7 +350,25 @@ def _jaxprs(jaxpr: Any) -> Iterator[Any]:
             yield body
 
 
-def _no_room(error: OutOfMemory, jaxpr: Any, spans: Spans, cell: CellSource) -> JaxnbError | None:
+def _room(call: Any, target: Target, needed: int) -> tuple[str, str]:
+    """What the windows of a kernel take, and what lets it have that; "" for what is not known.
+
+    Args:
+      call: the equation of its `pallas_call`.
+      target: what it is compiled for.
+      needed: bytes that the compiler says it needs.
+    """
+    room = read_kernel_room(read_kernel(call), target)
+    if room is None or not room.needed:
+        return "", ""
+    needed, fix = max(needed, room.needed), ""
+    if room.limit < needed <= room.most:
+        asked = f"vmem_limit_bytes={-(-needed // 2**20)} * 2**20"
+        fix = f"compiler_params=pltpu.CompilerParams({asked}) lets it have that; or smaller blocks."
+    return f"It takes {format_bytes(room.needed)}: {kernel_windows_text(room)}.", fix
+
+
+def _no_room(error: OutOfMemory, jaxpr: Any, spans: Spans, cell: _Text, target: Target) -> JaxnbError | None:
     """The same error with the kernel that does not fit, and the line of its largest window or of its call."""
     if error.refusal.memory == "HBM":
         return None
@@ -345,8 +380,12 @@ def _no_room(error: OutOfMemory, jaxpr: Any, spans: Spans, cell: CellSource) -> 
     window = re.search(r"for operator (input|output) (\d+)", error.said)
     if window is not None:
         at = block_spec_span(cell.shown, at, "in_specs" if window[1] == "input" else "out_specs", int(window[2])) or at
-    line = at.line if at is not None and not at.file else None
-    where = f", {_where(at, cell.shown)}," if at is not None else ""
-    told = OutOfMemory(error.refusal, error.device, error.said, f"kernel `{_name(call)}`{where}", line)
-    attach(told, Finding("error", f"{told.what[:-1]}: {told.why}", line, at, fix=Fix(told.fix)), cell.shown)
+    line = _line(at, cell)
+    where = f", {_where(at, cell)}," if at is not None else ""
+    kernel = f"kernel `{_name(call)}`{where}"
+    refusal = error.refusal
+    more, fix = _room(call, target, refusal.needed)
+    told = OutOfMemory(refusal, error.device, error.said, kernel, line, more=more, fix=fix)
+    message = f"{told.what[:-1]}: {told.why}"
+    attach(told, Finding("error", message, line, _named(at, cell), fix=Fix(told.fix)), cell.shown)
     return told

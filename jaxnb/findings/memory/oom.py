@@ -6,7 +6,7 @@ it: who lives then, made by which line; and what else the devices hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import jax
@@ -147,7 +147,7 @@ def find_oom(
     if elsewhere:
         held = ", ".join(largest[:3]) + (", ..." if len(largest) > 3 else "")
         lines.append(f"  besides, {format_bytes(elsewhere)} are held by {held}: %jaxnb memory lists them")
-    measures = list(_measures(cell, piece, memory, elsewhere))
+    measures = list(_measures(cell, piece, memory, elsewhere, namespace))
     best, *others = measures
     lines += [f"  also: {measure.text}{f' {measure.options}' if measure.options else ''}" for measure in others]
     line = shown[0][0] if shown else None
@@ -178,10 +178,12 @@ def _elsewhere(piece: Piece, namespace: Mapping[str, Any], made: frozenset[str])
     return sum(array.bytes for array in found), list(dict.fromkeys(array.holders[0] for array in found))
 
 
-def _measures(cell: CellSource, piece: Piece, memory: Memory, elsewhere: int) -> Iterator[Measure]:
+def _measures(
+    cell: CellSource, piece: Piece, memory: Memory, elsewhere: int, namespace: Mapping[str, Any]
+) -> Iterator[Measure]:
     """What would lower the peak, the cheapest first; at least one."""
     count = 0
-    for measure in (*find_donations(cell, piece, memory.peak), *_checkpoints(memory)):
+    for measure in (*find_donations(cell, piece, memory.peak, namespace), *_checkpoints(memory)):
         count += 1
         yield measure
     if elsewhere >= _SHARE * memory.peak:
@@ -190,13 +192,16 @@ def _measures(cell: CellSource, piece: Piece, memory: Memory, elsewhere: int) ->
         yield Measure("compute with smaller batches, in a narrower dtype, or spread over more devices: %jaxnb mesh.")
 
 
-def find_donations(cell: CellSource, piece: Piece, peak: int) -> Iterator[Measure]:
+def find_donations(
+    cell: CellSource, piece: Piece, peak: int, namespace: Mapping[str, Any] | None = None
+) -> Iterator[Measure]:
     """Inputs that die in the program and have the form of a result: that could be written over them.
 
     Args:
       cell: that was traced.
       piece: of it.
       peak: bytes that the program needs, of which what is saved is a part worth telling.
+      namespace: the names of the user, among which others may hold the same arrays.
     """
     variables, results = piece.jaxpr.jaxpr.invars, list(piece.jaxpr.jaxpr.outvars)
     given, first = donated_inputs(piece.traced), len(variables) - len(piece.paths)
@@ -219,8 +224,26 @@ def find_donations(cell: CellSource, piece: Piece, peak: int) -> Iterator[Measur
         saved = sum(_nbytes(variables[at].aval) for at in chosen)
         if names and saved >= _SHARE * peak:
             listed = ", ".join(f"`{name}`" for name in names)
-            text = f"let results take the memory of {listed}, {why}: up to {format_bytes(saved)} less."
+            others = _holding(names, namespace or {}, cell)
+            lost = f" {', '.join(f'`{other}`' for other in others)} would lose the same arrays." if others else ""
+            text = f"let results take the memory of {listed}, {why}: up to {format_bytes(saved)} less.{lost}"
             yield Measure(text, f"--donate {', '.join(names)}", tuple(names), chosen is replaced)
+
+
+def _holding(names: Sequence[str], namespace: Mapping[str, Any], cell: CellSource) -> list[str]:
+    """Other names that hold arrays of these, and keep them: two names may be of one pytree."""
+    given = {id(leaf) for name in names for leaf in _leaves(namespace.get(name))}
+    others = [name for name in namespace if not name.startswith("_") and name not in names and name not in cell.binds]
+    return sorted(name for name in others if any(id(leaf) in given for leaf in _leaves(namespace[name])))
+
+
+def _leaves(value: Any) -> list[Any]:
+    """The arrays, or shapes of such, that a value holds."""
+    try:
+        leaves = jax.tree.leaves(value)
+    except Exception:  # what is no pytree after all
+        return []
+    return [leaf for leaf in leaves if isinstance(leaf, jax.Array | jax.ShapeDtypeStruct)]
 
 
 def _checkpoints(memory: Memory) -> Iterator[Measure]:

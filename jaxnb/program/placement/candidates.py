@@ -38,10 +38,23 @@ class Candidate:
         return self.plan.footprint.total
 
     @property
+    def is_compiled(self) -> bool:
+        """Whether the compiler of a target compiled it, and not that of the CPU, which partitions all of them."""
+        return self.plan.target is not None
+
+    @property
     def order(self) -> tuple[Any, ...]:
-        """By which candidates are ranked: what fits, the time to three digits, the memory, what is sent, the text."""
+        """By which candidates are ranked: what a target's compiler compiled, of these what fits, the time to three
+        digits, the memory, what is sent, the text."""
         rounded = float(f"{self.seconds:.2e}")
-        return (not self.plan.fits, rounded, self.memory, self.plan.ledger.total, resources_text(self.resources))
+        return (
+            not self.is_compiled,
+            not self.plan.fits,
+            rounded,
+            self.memory,
+            self.plan.ledger.total,
+            resources_text(self.resources),
+        )
 
     def __str__(self) -> str:
         return resources_text(self.resources)
@@ -59,6 +72,7 @@ class Search(Displayed):
       too_large: how many were left out because their inputs and results alone do not fit on a device.
       skipped: how many were not tried, because there were too many.
       make_mapped: maps the function with given resources; None for a cell.
+      target: whose compiler compiled the last few; "" where none did.
     """
 
     candidates: tuple[Candidate, ...]
@@ -68,6 +82,7 @@ class Search(Displayed):
     skipped: int = 0
     broken: int = 0
     make_mapped: Callable[[Resources], Any] | None = field(default=None, repr=False, compare=False)
+    target: str = ""
 
     @property
     def best(self) -> Candidate:

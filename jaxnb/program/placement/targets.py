@@ -35,6 +35,9 @@ class TargetKind:
       options: what the compiler is told of it besides: of TPUs options of the topology, of GPUs the properties that
         the driver would tell of the device.
       available: bytes of memory that a program may have on a device.
+      kernel_memory: bytes of fast memory that a kernel may have on a core: of TPUs of VMEM if its parameters ask for
+        no more, of GPUs of shared memory for a block of threads.
+      kernel_memory_most: bytes of it that its parameters can ask for.
     """
 
     name: str
@@ -44,6 +47,8 @@ class TargetKind:
     available: int
     cores: int = 1
     options: tuple[tuple[str, str], ...] = ()
+    kernel_memory: int = 0
+    kernel_memory_most: int = 0
 
 
 def _gpu(name: str, capability: str, cores: int, clock: float, memory: int, bandwidth: int, **other: int) -> TargetKind:
@@ -61,6 +66,7 @@ def _gpu(name: str, capability: str, cores: int, clock: float, memory: int, band
     """
     major, minor = capability.split(".")
     shared = other["shared"]
+    block = shared - 1024 if int(major) >= 8 else shared
     known = {
         "threads_per_block_limit": 1024,
         "threads_per_warp": 32,
@@ -76,13 +82,14 @@ def _gpu(name: str, capability: str, cores: int, clock: float, memory: int, band
         "l2_cache_size": other["cache"],
         "clock_rate_ghz": clock,
         "device_memory_size": memory,
-        "shared_memory_per_block_optin": shared - 1024 if int(major) >= 8 else shared,
+        "shared_memory_per_block_optin": block,
         "registers_per_core_limit": 65536,
         "registers_per_block_limit": 65536,
         "cuda_major": major,
         "cuda_minor": minor,
     }
-    return TargetKind(name, name, "cuda", 2, memory, options=tuple((key, str(value)) for key, value in known.items()))
+    options = tuple((key, str(value)) for key, value in known.items())
+    return TargetKind(name, name, "cuda", 2, memory, 1, options, block, block)
 
 
 # As the drivers tell them; the programming guide of CUDA has those that belong to a capability.
@@ -96,14 +103,32 @@ _GPUS = (
     _gpu("h200", "9.0", 132, 1.98, 151_397_597_184, 4_800_000, units=128, shared=233472, cache=52428800),
     _gpu("b200", "10.0", 148, 1.965, 191_514_411_008, 7_672_320, units=128, shared=233472, cache=132644864),
 )
-# The compiler keeps a part of the memory for itself; what it leaves stands in its refusals.
+
+
+def _tpu(name: str, sides: int, memory: float, vmem: tuple[int, int], cores: int = 1, **options: str) -> TargetKind:
+    """A TPU.
+
+    Args:
+      name: by which it is asked for.
+      sides: of its topology.
+      memory: GiB that its compiler leaves to a program.
+      vmem: MiB of a core: what a kernel may have, and what it can ask for.
+      cores: devices of a chip.
+      **options: of the topology.
+    """
+    hardware = f"tpu-{'v7x' if name == 'tpu7x' else name}"
+    limits = vmem[0] * 2**20, vmem[1] * 2**20
+    return TargetKind(name, hardware, "tpu", sides, int(memory * 2**30), cores, tuple(options.items()), *limits)
+
+
+# The compiler keeps a part of the memory for itself; what it leaves, and what kernels may have, stands in its refusals.
 _TPUS = (
     # The two cores of a v4 are one device of JAX only where the chip is configured so.
-    TargetKind("v4", "tpu-v4", "tpu", 3, int(30.75 * 2**30), options=(("chip_config_name", "megacore"),)),
-    TargetKind("v5e", "tpu-v5e", "tpu", 2, int(15.75 * 2**30)),
-    TargetKind("v5p", "tpu-v5p", "tpu", 3, int(95.74 * 2**30)),
-    TargetKind("v6e", "tpu-v6e", "tpu", 2, int(31.25 * 2**30)),
-    TargetKind("tpu7x", "tpu-v7x", "tpu", 3, int(94.75 * 2**30), cores=2),
+    _tpu("v4", 3, 30.75, (16, 16), chip_config_name="megacore"),
+    _tpu("v5e", 2, 15.75, (16, 128)),
+    _tpu("v5p", 3, 95.74, (16, 64)),
+    _tpu("v6e", 2, 31.25, (32, 128)),
+    _tpu("tpu7x", 3, 94.75, (32, 64), cores=2),
 )
 TARGET_KINDS = {kind.name: kind for kind in (*_TPUS, *_GPUS)}
 """By name, in the order in which they are listed."""

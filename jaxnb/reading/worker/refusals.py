@@ -46,14 +46,26 @@ class NotCompiled(JaxnbError):
 class OutOfMemory(JaxnbError):
     """A compiler refused a program because it does not fit into the memory of a device.
 
-    Attributes:
+    Args:
       refusal: what it said.
-      said: all of it.
+      device: whose memory it is, in words.
+      said: all that it said.
       kernel: which kernel does not fit, as "kernel `f` of line 3"; "" where it is the program.
+      line: of the cell.
+      more: a further reason.
+      fix: what to do in the place of what is said without it.
     """
 
     def __init__(
-        self, refusal: Refusal, device: str, said: str = "", kernel: str = "", line: int | None = None
+        self,
+        refusal: Refusal,
+        device: str,
+        said: str = "",
+        kernel: str = "",
+        line: int | None = None,
+        *,
+        more: str = "",
+        fix: str = "",
     ) -> None:
         self.refusal, self.said, self.device = refusal, said, device
         over = refusal.needed - refusal.available
@@ -62,13 +74,13 @@ class OutOfMemory(JaxnbError):
             f"and {device} has {format_bytes(refusal.available)} for it."
         )
         why = f"the compiler found no way; {format_bytes(over)} are too much."
-        why += "".join(f" {tag}" for tag in refusal.tags)
-        fix = (
+        why += "".join(f" {text}" for text in (*refusal.tags, more) if text)
+        usual = (
             "spread it over more devices, keep less for the backward pass (%jaxnb remat), or donate what is replaced."
             if refusal.memory == "HBM"
             else "smaller blocks: what a kernel works on at a time must fit there, twice if it is fetched ahead."
         )
-        super().__init__(what, why=why, fix=fix, line=line)
+        super().__init__(what, why=why, fix=fix or usual, line=line)
 
 
 @dataclass(frozen=True, slots=True)
