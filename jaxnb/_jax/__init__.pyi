@@ -316,6 +316,7 @@ from .waits import (
     WaitLog as WaitLog,
 )
 from .watch import (
+    OF_OBJECTS as OF_OBJECTS,
     REPLACED as REPLACED,
     TraceWatch as TraceWatch,
     user_caller as user_caller,

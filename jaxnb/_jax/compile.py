@@ -42,20 +42,26 @@ def module_of(lowered: Any) -> bytes:
 
 
 def given_of(lowered: Any) -> tuple[Any, ...] | None:
-    """What a lowered program is given where. Two with equal ones, equal modules and one context have one executable.
+    """What a lowered program is given where, and what JAX makes of its results. Two with equal ones, equal modules and
+    one context have one executable.
+
+    A module knows dtypes and shapes alone: that a result is weakly typed, a key, or in which structure it is returned,
+    JAX's compiled stage adds.
 
     None for a program whose constants are arguments: JAX's compiled stage holds their values, and the module does not.
     """
     # `Lowered.as_text` leaves out the devices, and which inputs are kept.
     try:
         told = lowered._lowering.compile_args
-        given = (jax.tree.leaves(lowered.args_info), *(told[name] for name in _GIVEN))
+        given = (jax.tree.leaves(lowered.args_info), lowered.out_tree, *(told[name] for name in _GIVEN))
         return None if lowered._lowering.const_args else given
     except (AttributeError, KeyError):  # a JAX that tells less: then none is the same as another
         return None
 
 
 _GIVEN = (
+    *("global_in_avals", "global_out_avals", "context_mesh", "mut", "tuple_args"),
+    *("ordered_effects", "unordered_effects"),
     *("in_shardings", "out_shardings", "intermediate_shardings", "in_layouts", "out_layouts"),
     *("kept_var_idx", "committed", "num_devices", "backend"),
     *("host_callbacks", "keepalive"),  # functions of Python, which the module names by numbers alone

@@ -27,7 +27,7 @@ from jax._src.interpreters import partial_eval as _partial_eval
 from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace  # its tracers are public, it is not
 from jax.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
-from jaxnb._jax.base import inner_jaxprs
+from jaxnb._jax.base import Array as _Array, inner_jaxprs
 from jaxnb.runtime import Undo
 
 __all__ = [
@@ -49,6 +49,8 @@ class _EagerIdentity(_JaxprTrace):
     __slots__ = ()
 
     def process_primitive(self, primitive: Any, tracers: Any, params: Any, /) -> Any:
+        if primitive.name in _HAND_ON and not any(isinstance(item, (_core.Tracer, _Array)) for item in tracers):
+            return primitive.impl(*tracers, **params)  # eagerly a number of Python stays one
         made: Any = super().process_primitive(primitive, tracers, params)
         if primitive.name == "pure_callback" or (primitive.name == "jit" and _calls_purely(params["jaxpr"])):
             _called(_on_callback, self, made if isinstance(made, list) else [made])

@@ -10,7 +10,7 @@ import operator
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Protocol
@@ -35,7 +35,7 @@ from jaxnb._jax.identity import array_of
 from jaxnb._jax.scalars import asks, class_of_numbers, keep_number, number_class, refuse_attribute
 from jaxnb.runtime import Undo, is_jax_module, is_library, is_own, tells
 
-__all__ = ["REPLACED", "Answers", "TraceWatch", "watch_trace"]
+__all__ = ["OF_OBJECTS", "REPLACED", "Answers", "TraceWatch", "watch_trace"]
 
 
 class Answers(Protocol):
@@ -59,6 +59,10 @@ class Answers(Protocol):
 
     def on_missing(self, tracer: Any, name: str, frame: FrameType) -> Any:
         """Called when code of the user reads an attribute that a tracer lacks. May answer in its place."""
+        ...
+
+    def on_object(self, tracer: Any, name: str) -> None:
+        """Called when code of the user reads an attribute that says how an object is made: of `OF_OBJECTS`."""
         ...
 
     def on_numpy(self, tracer: Any, other: Any, function: Callable[..., Any], reflected: bool) -> Any:
@@ -132,7 +136,9 @@ def _watching() -> TraceWatch | None:
 
 
 @contextmanager
-def watch_trace(filename: str, answers: Answers, reads_class: bool = False) -> Generator[TraceWatch]:
+def watch_trace(
+    filename: str, answers: Answers, reads_class: bool = False, reads: Collection[str] = ()
+) -> Generator[TraceWatch]:
     """Reports what a plain cell would answer with a value and a trace with something else.
 
     Tracing errors are recorded when they are made. There is no public hook for any of these.
@@ -141,15 +147,17 @@ def watch_trace(filename: str, answers: Answers, reads_class: bool = False) -> G
       filename: of the cell.
       answers: who is told.
       reads_class: whether the code may read `__class__`, which JAX itself does in many an `isinstance`.
+      reads: the names of attributes that the code reads; of those in `OF_OBJECTS` it is told.
     """
     watch = TraceWatch(filename, answers)
     with Undo() as undo:
         undo.add(_forget, watch)
         if not _watch:
             _install_hooks()
-        if reads_class and _Classed not in _core.Tracer.__bases__:
-            _hooks.add(setattr, _core.Tracer, "__bases__", _core.Tracer.__bases__)
-            _core.Tracer.__bases__ = (_Classed, *_core.Tracer.__bases__)
+        for base in (_Classed,) * reads_class + (_Looked,) * (not OF_OBJECTS.isdisjoint(reads)):
+            if base not in _core.Tracer.__bases__:
+                _hooks.add(setattr, _core.Tracer, "__bases__", _core.Tracer.__bases__)
+                _core.Tracer.__bases__ = (base, *_core.Tracer.__bases__)
         _watch.append(watch)
         yield watch
 
@@ -171,8 +179,9 @@ _hooks = Undo()
 def _install_hooks() -> None:
     for name in (*_TEXTS, "__hash__"):
         _hooks.patch(_core.Tracer, name, _text_hook(name))
-    _hooks.add(delattr, _core.Tracer, "__bytes__")  # which Arrays have as a buffer, and tracers not at all
-    _core.Tracer.__bytes__ = _text_hook("__bytes__")  # pyright: ignore[reportAttributeAccessIssue]
+    for name in _OF_ARRAYS:
+        _hooks.add(delattr, _core.Tracer, name)
+        setattr(_core.Tracer, name, _text_hook(name))
     _hooks.patch(_core.Tracer, "__getattr__", _attribute_hook(_core.Tracer.__getattr__))
     _hooks.patch(_DynamicTrace, _NEW_CONSTANT, _constant_hook(getattr(_DynamicTrace, _NEW_CONSTANT)))
     for kind in TRACING_ERRORS:
@@ -314,6 +323,23 @@ class _Classed:
         return watch.answers.on_class(self)
 
 
+class _Looked:
+    """What is told of reads of attributes: a base, and for code alone that reads such, as JAX reads many."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in OF_OBJECTS and (watch := _watching()) is not None and user_caller(_caller()) is not None:
+            watch.answers.on_object(self, name)
+        return object.__getattribute__(self, name)
+
+
+OF_OBJECTS = frozenset(dir(_JaxprTracer)).difference(dir(_ArrayImpl), ("__getattr__", "__jax_array__")) | {
+    *("__array_priority__", "__hash__", "__slots__", "__weakref__", "__annotations__", "__module__"),
+}
+"""Attributes by which the object of an array is another than a tracer: the tracer has them alone, or others."""
+
+
 class _TracerClass:
     """Stands for `jax.core.Tracer`, which libraries look up when they ask; JAX itself has the class by another name."""
 
@@ -369,6 +395,8 @@ def _makes_text(frame: FrameType | None) -> bool:
 
 
 _TEXTS = ("__repr__", "__str__", "__format__")
+_OF_ARRAYS = ("__bytes__", "__dir__", "__sizeof__")
+"""What the class of tracers does not define: its bytes, the names of its attributes, how large its object is."""
 
 
 def _name_of(frame: FrameType | None) -> object:
@@ -464,7 +492,7 @@ def _put_hook(original: Any) -> Any:
 
 
 def _text_hook(name: str) -> Callable[..., Any]:
-    original = getattr(_core.Tracer, name, bytes)
+    original = getattr(_core.Tracer, name, bytes)  # JAX's arrays have bytes as a buffer, and its tracers not at all
 
     def hook(self: Any, *args: Any) -> Any:
         watch = _watching() if name == "__hash__" or not _names_for_jax(_caller()) else None
@@ -473,7 +501,7 @@ def _text_hook(name: str) -> Callable[..., Any]:
             answer = watch.answers.on_text(self, name, frame, *args)
             if answer is not None:
                 return answer
-        elif watch is not None and name != "__hash__" and asks_for_user(_caller()):
+        elif watch is not None and name in _TEXTS and asks_for_user(_caller()):
             watch.answers.on_library_text(self)
         return original(self, *args)
 

@@ -106,7 +106,6 @@ from .session.current import (
     use_session as use_session,
 )
 from .session.dispatch import (
-    Deleted as Deleted,
     compile_piece as compile_piece,
     is_out_of_memory as is_out_of_memory,
 )

@@ -79,6 +79,13 @@ def test_a_lowered_program_knows_which_inputs_it_takes() -> None:
     assert compile.spreads_freely(lowered)[0] == [False]
 
 
+def test_a_lowered_program_knows_what_its_module_does_not_tell() -> None:
+    strong, weak = (jax.jit(lambda: jnp.asarray(value)).lower() for value in (np.float32(1), 1.0))
+    assert compile.module_of(strong) == compile.module_of(weak)
+    given = compile.given_of(strong), compile.given_of(weak)
+    assert None not in given and given[0] != given[1]
+
+
 @covers("dispatch.prim_requires_devices_during_lowering")
 def test_callbacks_are_lowered_for_devices_that_are_not_there() -> None:
     sharding = jax.sharding.NamedSharding(jax.sharding.AbstractMesh((2,), ("x",)), P("x"))

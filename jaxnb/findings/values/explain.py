@@ -20,7 +20,7 @@ from jaxnb.findings.values import dry_run
 from jaxnb.findings.values.concretization import explain_needed, is_about_values
 from jaxnb.findings.values.fixes import AS_PYTHON, apply_edit, as_python_number, propose
 from jaxnb.program import Finding, Fix, attach, finding_of
-from jaxnb.staging import Deleted, Explained
+from jaxnb.staging import Explained
 
 __all__ = ["Explanation", "explain_plain", "find_needed", "try_fixes", "try_options"]
 
@@ -69,11 +69,7 @@ class Explanation(Explained):
         asking = Asking(error, {}, {})
         if isinstance(error, NeedsConcrete) and error.asked is not None:
             asking, error.asked = error.asked, None
-        if isinstance(error, Deleted) and error.__context__ is not None:
-            asking = Asking(error.__context__, {}, {})
         self._known: Known | None = self._guarded(lambda: _read(asking, here, label))
-        if isinstance(error, Deleted) and self._known is not None and self._known[0].kind == "error":
-            self._known = None  # what refused the cell says more
         if self._known is None and not isinstance(error, JaxnbError):
             self._known = self._guarded(lambda: _read_run(error, here, source, label))
 

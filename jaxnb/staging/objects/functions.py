@@ -16,7 +16,7 @@ from jaxnb.staging.objects import modules
 from jaxnb.staging.objects.dispatchers import dispatch_cache, is_of_cache
 from jaxnb.staging.objects.inside import follow_inside
 from jaxnb.staging.objects.mutables import CELL, CLASS, DICT, FUNCTION, PARTIAL
-from jaxnb.staging.objects.paths import CLASS_MARK, FUN, JIT, OPEN, Path
+from jaxnb.staging.objects.paths import CLASS_MARK, FUN, JIT, OPEN, Path, class_part
 from jaxnb.staging.objects.slots import Method, Slot
 from jaxnb.staging.objects.states import follow_state
 from jaxnb.staging.objects.static import (
@@ -177,7 +177,7 @@ def kind_of(scan: Scan, kind: type, path: Path) -> Any:
         if not issubclass(kind, dict):
             scan.calls_library(home_of(kind))
         follow_state(scan, kind)
-        return kind
+        return class_part(kind)
     scan.class_(kind, (None, "name", kind.__qualname__), None)
     if scan.slots is not None:
         scan.where.append((len(scan.parts), path))
@@ -191,7 +191,7 @@ def class_(scan: Scan, value: type, path: Path, slot: Slot | None) -> None:
     """A class of the user counts by content, so that running its definition again changes nothing."""
     if is_library_class(value):
         scan.kinds[id(value)] = value
-        scan.parts.append(value)
+        scan.parts.append(class_part(value))
         scan.sees |= Sees.ORDER * (value is dict)  # of which a class of the user is derived
         scan.calls_library(home_of(value))
         follow_state(scan, value)

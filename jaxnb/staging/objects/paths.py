@@ -15,6 +15,8 @@ __all__ = [
     "Field",
     "Path",
     "Same",
+    "SameClass",
+    "class_part",
     "holders_of",
     "is_below",
     "is_mark",
@@ -112,6 +114,34 @@ class Same:
 
     def __repr__(self) -> str:
         return self.text
+
+
+class SameClass:
+    """A part of a key that stands for one class and for none that is equal to it."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameClass) and self.kind is other.kind
+
+    def __hash__(self) -> int:
+        return id(self.kind)
+
+    def __repr__(self) -> str:
+        return f"{self.kind.__module__}.{self.kind.__qualname__}"
+
+
+def class_part(kind: type) -> Any:
+    """A class as a part of a key. One is another even where they are equal, as its metaclass may have it.
+
+    >>> import jax, numpy as np
+    >>> jax.numpy.float32 == np.float32, class_part(jax.numpy.float32) == class_part(np.float32)
+    (True, False)
+    """
+    return kind if type(kind).__eq__ is object.__eq__ else SameClass(kind)
 
 
 class Choices:

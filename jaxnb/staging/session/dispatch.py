@@ -27,8 +27,8 @@ from jaxnb.staging.trace.piece import Piece
 __all__ = ["Deleted", "check_deleted", "compile_piece", "dispatch", "is_out_of_memory"]
 
 
-class Deleted(Refused):
-    """An input of a piece has no buffer any more; nothing of the piece has run."""
+class Deleted(Refused, RuntimeError):
+    """An input of a piece has no buffer any more; nothing of the piece has run. JAX, too, raises a `RuntimeError`."""
 
 
 def compile_piece(piece: Piece, others: Iterable[Piece] = ()) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from jaxnb import _jax
 from jaxnb.errors import Asking
 from jaxnb.options import StageOptions
-from jaxnb.program import Finding, Span
+from jaxnb.program import Finding, Fix, Span, attach, finding_of
 from jaxnb.runtime import call_watchers
 from jaxnb.staging import levels
 from jaxnb.staging.cells.cell import CellSource, Statement
@@ -19,6 +19,7 @@ from jaxnb.staging.objects.paths import Path, root_name
 from jaxnb.staging.reuse.cache import CodeRecord
 from jaxnb.staging.reuse.history import Change
 from jaxnb.staging.reuse.left import SinceLast
+from jaxnb.staging.session.dispatch import Deleted
 from jaxnb.staging.session.left_tracers import LeftTracers
 from jaxnb.staging.session.strategy import HERE, Strategy
 from jaxnb.staging.session.turn_count import TurnCount
@@ -91,6 +92,7 @@ class Execution:
       for_once: programs that only this run may use.
       left: tracers that statements leave behind.
       since: what has changed since the last run.
+      deleted: which input of a piece had no buffer any more, so that Python ran it.
       watchers: who was told of calls when the run began.
       bound_then: what a key would have of the names that the cell binds: ints, and how long containers were.
     """
@@ -136,6 +138,7 @@ class Execution:
     for_once: list[tuple[CodeRecord, Piece]] = field(init=False, default_factory=lambda: [])
     left: LeftTracers = field(init=False, default_factory=LeftTracers)
     since: SinceLast = field(init=False, default_factory=lambda: SinceLast(None, None))
+    deleted: Deleted | None = field(init=False, default=None)
     watchers: tuple[Any, ...] = field(init=False, default_factory=call_watchers)
 
     bound_then: dict[Path, tuple[Any, ...]] = field(init=False)
@@ -223,6 +226,20 @@ class Execution:
                 self.lost.name(name, cell.filename, line_of_name(cell, piece, name))
             if names and error is not None:
                 error.add_note(f"{', '.join(sorted(names))} was donated to this run before it failed: make it again.")
+
+    def explain_deleted(self, error: BaseException) -> None:
+        """Says at an error that JAX raises of a buffer that is gone whose it was, and what to do.
+
+        The class is JAX's, and so are the words that `str` gives: a notebook may tell errors by them.
+        """
+        if self.deleted is not None and isinstance(error, RuntimeError | ValueError) and "deleted" in str(error):
+            known, deleted = finding_of(error), self.deleted
+            if known is None or known[0].kind == "error":
+                line = known[0].line if known is not None else None
+                message = f"{deleted.what} {deleted.why[:1].upper()}{deleted.why[1:]}"
+                attach(error, Finding("deleted", message, line, fix=Fix(deleted.fix)), self.cell.shown)
+        elif (reason := self.lost.explain(error)) is not None:
+            error.add_note(reason)
 
 
 def _part_of(value: Any) -> tuple[Any, ...] | None:

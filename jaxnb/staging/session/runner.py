@@ -144,8 +144,8 @@ class Runner:
             try:
                 self._run_piece(cell, record, piece, reached)
             except Deleted as deleted:
-                self._with_deleted(cell, piece, deleted)
                 record.use(piece, state.cache_size, state.record.runs)  # it need not be traced again to find that out
+                self._with_deleted(cell, piece, deleted)
             index = piece.plan.stop
 
     def _is_for_python(self, record: CodeRecord, index: int, statement: Statement) -> bool:
@@ -157,19 +157,16 @@ class Runner:
         """Python runs the statements of a piece: they may catch what JAX raises, or read nothing but a shape.
 
         Raises:
-          Deleted: if they need what is gone.
+          Deleted: if the cell may only be a program, or gives up buffers.
+          Exception: what JAX raises where they need what is gone: the cell around them may catch it by its class.
         """
         __tracebackhide__ = True
         state = self._state
         if state.options.whole or state.asked is not None or state.options.xmap is not None or piece.donation.leaves:
             raise deleted
-        try:
-            for statement in piece.plan.statements_of(cell):
-                self.run_on_host(statement)
-        except (RuntimeError, ValueError) as error:  # which of them depends on what JAX has compiled by then
-            if "deleted" in str(error):
-                raise deleted from None
-            raise
+        state.deleted = deleted.with_traceback(None)
+        for statement in piece.plan.statements_of(cell):
+            self.run_on_host(statement)
 
     def _protect(self, statement: Statement) -> None:
         """Saves what a statement may change, unless it stands in one for which that was done."""

@@ -306,8 +306,7 @@ class Session:
         execution.unbind_lost(error)
         if is_out_of_memory(error) and not self.explain_later(error, namespace) and execution.at is not None:
             self.observer.on_oom(error, execution.cell, execution.at, namespace, self.file_label)
-        if (reason := self.lost.explain(error)) is not None:
-            error.add_note(reason)
+        execution.explain_deleted(error)
         point_at_line(error, execution.cell.filename, namespace)
 
     def _tell(

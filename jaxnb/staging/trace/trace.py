@@ -448,12 +448,13 @@ class Trace:
             choosing = choose_by_plain_class(
                 self.scan.dispatchers, stand_ins.class_of, stand_ins.need, self.noticing.stop
             )
-            with watch_trace(self.cell.filename, stand_ins, reads_class) as watch, note_jit_calls() as calls, choosing:
+            seen = self.scan.attributes | self.cell.attributes
+            watching = watch_trace(self.cell.filename, stand_ins, reads_class, seen)
+            with watching as watch, note_jit_calls() as calls, choosing:
                 self.watch = watch
                 try:
                     codes = [statement.code for statement in self.statements]
                     catches = may_catch(codes, self.scan.nodes)
-                    seen = self.scan.attributes | self.cell.attributes
                     with note_caught(_jax.current_trace(), seen) if catches else nullcontext(()) as caught:
                         value = self._statements(stand_ins, caught)
                 except BaseException as error:

@@ -60,6 +60,13 @@ def _is_over_devices(array: jax.Array) -> bool:
 
 
 _NUMBERS = (int, float, complex)
+_WANTED = {
+    "__hash__": "its hash is wanted",
+    "__bytes__": "its bytes are wanted",
+    "__dir__": "the names of its attributes are wanted",
+    "__sizeof__": "the size of its object is wanted",
+}
+"""What is wanted by which special method; the others give a text."""
 
 
 def _extreme(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -160,8 +167,7 @@ class TracerPatches:
         """
         if method == "__format__" and self._can_come_later(tracer) and is_only_said(frame):
             return self._outside.promise(tracer, *spec)
-        wanted = {"__hash__": "its hash is wanted", "__bytes__": "its bytes are wanted"}
-        self.need(tracer, wanted.get(method, "its text is wanted"))
+        self.need(tracer, _WANTED.get(method, "its text is wanted"))
 
     def on_library_text(self, tracer: Any) -> None:
         """Called when a library built on JAX asks for the text of a tracer."""
@@ -194,6 +200,11 @@ class TracerPatches:
         if kind is not None and kind is not type(tracer):
             called = f"{kind.__module__}.{kind.__qualname__}" if kind is _jax.Array else kind.__name__
             raise AttributeError(f"{called!r} object has no attribute {name!r}", name=name) from None
+
+    def on_object(self, tracer: Any, name: str) -> None:
+        """Called when code of the user reads an attribute by which the object of an array differs from a tracer."""
+        if not self._is_inner(tracer):
+            self.need(tracer, f"its attribute {name} is wanted, which says how the object is made")
 
     def check(self, watch: TraceWatch) -> None:
         """After the statements: was a question swallowed that the plain cell would have answered?
@@ -312,7 +323,13 @@ class TracerPatches:
         """Whether a tracer has an attribute that the plain cell's value lacks. Stops where that cannot be told."""
         if not _jax.is_tracer(value) or not builtins.isinstance(name, str):
             return False
+        if self._is_inner(value) and number_class(value) is None:
+            if _jax.is_of_custom_rule(value) and hasattr(value, name) != hasattr(_jax.Array, name):
+                self.need(value, f"it is asked for its attribute {name}")  # plainly it may be called with the array
+            return False
         expected = self._has(value, name)
+        if expected and name in _jax.OF_OBJECTS:
+            self.on_object(value, name)
         if expected is None or (expected and not hasattr(value, name)):
             self.need(value, f"it is asked for its attribute {name}")
         return not expected
