@@ -75,7 +75,7 @@ CAST: dict[str, Case] = {
         "y = i8 + 300", 1, "300 does not fit into int8 and becomes 44", _WIDER, "y = i8.astype(i.dtype) + 300"
     ),
     "negative factor": Case(
-        "y = i8 * -1000", 1, "-1,000 does not fit into int8 and becomes 24", _WIDER, "y = i8 * -100"
+        "y = i8 * -1000", 1, "-1,000 does not fit into int8 and becomes 24", _WIDER, "y = i8 * -10"
     ),
     "where in a small dtype": Case(
         "y = jnp.where(f > 0, i8, 300)", 1, "300 does not fit", _WIDER, "y = jnp.where(f > 0, i8, 100)"
@@ -93,7 +93,7 @@ CAST: dict[str, Case] = {
         1,
         "300 does not fit",
         _WIDER,
-        "g = jax.jit(lambda v, n: v * n)\ny = g(i8, 30)",
+        "g = jax.jit(lambda v, n: v * n)\ny = g(i8, 3)",
     ),
     "full": Case(
         "y = f[0] + jnp.full(3, 300, jnp.int8)", 1, "300 does not fit", _WIDER, "y = f[0] + jnp.full(3, 44, jnp.int8)"

@@ -230,3 +230,38 @@ SMALL = {
 @pytest.mark.parametrize("cell", SMALL)
 def test_what_is_large_or_calls_back_is_not_computed(ns: Namespace, cell: str) -> None:
     assert dry_run.trace(ast.parse(cell).body, ns, 60.0, all_of_it=True).small == SMALL[cell]
+
+
+CLASSES = {
+    "a module of nnx": (
+        "class Net(nnx.Module):\n    def __init__(self, rngs):\n        self.out = nnx.Linear(3, 2, rngs=rngs)\n"
+        "    def __call__(self, x):\n        return self.out(x)\ny = Net(nnx.Rngs(0))(x)",
+        True,
+    ),
+    "a module of linen": (
+        "class Net(nn.Module):\n    @nn.compact\n    def __call__(self, x):\n        return nn.Dense(2)(x)\n"
+        "y = Net().init(jax.random.key(0), x)",
+        True,
+    ),
+    "an optimiser in place": ("optimizer.update(model, nnx.grad(lambda m: m(x).sum())(model))\ny = model(x)", True),
+    "a class that changes a global": (
+        "class Net(nnx.Module):\n    def __call__(self, x):\n        kept['x'] = x\n        return x\ny = Net()(x)",
+        None,
+    ),
+    "a class of a base that is not known": ("class Net(Other):\n    pass\ny = x + 1", None),
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes_and_objects_of_nnx_are_tried_on_copies(name: str) -> None:
+    nnx, nn, optax = (pytest.importorskip(one) for one in ("flax.nnx", "flax.linen", "optax"))
+    model = nnx.Linear(3, 2, rngs=nnx.Rngs(0))
+    optimizer = nnx.Optimizer(model, optax.sgd(0.1), wrt=nnx.Param)
+    before = np.asarray(model.kernel[...])
+    ns: dict[str, Any] = {"nnx": nnx, "nn": nn, "jax": jax, "x": jnp.ones((4, 3)), "kept": {}}
+    ns |= {"model": model, "optimizer": optimizer}
+    text, verdict = CLASSES[name]
+    body = ast.parse(text).body
+    assert dry_run.trace(body, ns, 60.0, all_of_it=True, objects=True).verdict is verdict
+    assert dry_run.trace(body, ns, 60.0, all_of_it=True).verdict is None
+    assert np.array_equal(np.asarray(model.kernel[...]), before) and ns["kept"] == {}

@@ -66,8 +66,20 @@ def _too_many(scene: Scene, call: LibraryCall, extra: list[Argument]) -> Told:
         message = f"{message[:-1]}: what the function goes through is one argument, a tuple if there are several."
         fixes.append(put(scene.failed, "give them as one tuple", call.node, whole))
         fixes.append(put(scene.failed, "map over all of them", call.node, new))
+    fixes += _in_one(scene, call, len(places))
     hint = f"give {joined([f'`{one.name}`' for one in named[:4]], 'or')} by keyword." if named else "leave it out."
     return Told(message, (*fixes, advice(hint)))
+
+
+def _in_one(scene: Scene, call: LibraryCall, most: int) -> Iterator[Fix]:
+    """The last arguments in one tuple, as a loop takes what it carries."""
+    given = call.positional
+    if most < 2 or given[0].kind != "function":
+        return
+    row = [one.text for one in given[most - 1 :]]
+    kept = [one.text for one in given[: most - 1]] + [scene.text(one) for one in call.node.keywords]
+    inner = ", ".join([*kept[: most - 1], f"({', '.join(row)})", *kept[most - 1 :]])
+    yield put(scene.failed, "give what it carries in one tuple", call.node, f"{call.name}({inner})")
 
 
 def _names_for(extra: list[Argument], named: list[inspect.Parameter]) -> Iterator[str]:

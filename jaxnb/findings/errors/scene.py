@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import FrameType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
 import jax
@@ -89,8 +89,12 @@ def is_array(value: Any) -> bool:
     ...     shape = property(lambda self: 1 / 0)
     >>> is_array(jax.numpy.ones(2)), is_array(jax.ShapeDtypeStruct((2,), "float32")), is_array(Trap()), is_array([1])
     (True, True, False, False)
+    >>> is_array(jax.numpy)  # which has a function `shape`
+    False
     """
     kind = type(value)
+    if issubclass(kind, ModuleType):
+        return False
     if _jax.is_tracer(value) or issubclass(kind, jax.Array | np.ndarray | np.generic):
         return True
     return is_library_class(kind) and hasattr(value, "shape") and hasattr(value, "dtype")
@@ -98,8 +102,10 @@ def is_array(value: Any) -> bool:
 
 def holds_arrays(value: Any) -> bool:
     """Whether a value is an array, or a container or an object of the user's among whose first parts is one."""
-    if type(value) in (list, tuple, dict):
+    if type(value) in (list, tuple, dict) or (isinstance(value, tuple) and is_library_class(type(value))):
         parts = list(value.values()) if type(value) is dict else list(value)
+        parts += [item for part in parts[:_MOST_PARTS] if isinstance(part, tuple) for item in part]
+        parts += [item for part in parts[:_MOST_PARTS] if type(part) is dict for item in part.values()]
     else:
         state = state_of(value) if type(value).__module__ == "__main__" else None
         parts = list(state.values()) if isinstance(state, dict) else []

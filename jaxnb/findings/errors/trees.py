@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,16 @@ import jax
 from jaxnb.findings.errors.edits import joined
 from jaxnb.findings.errors.scene import Operand, Scene, abstract_text, is_array
 
-__all__ = ["Difference", "children_of", "first_difference", "is_leaf_type", "kind_of", "place_in", "trees_of_class"]
+__all__ = [
+    "Difference",
+    "children_of",
+    "first_difference",
+    "is_leaf_type",
+    "kind_of",
+    "named_in",
+    "place_in",
+    "trees_of_class",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +117,20 @@ def place_in(scene: Scene, value: Any) -> tuple[Operand, str] | None:
         for path, part in _parts(operand.value, "", 6):
             if part is value:
                 return operand, path
+    return None
+
+
+def named_in(scene: Scene, value: Any) -> tuple[Operand, str] | None:
+    """The same as `place_in`, or a name of the user's that stands for a container that was given before."""
+    found = place_in(scene, value)
+    if found is not None:
+        return found
+    if not isinstance(value, dict | list | tuple) or not value:
+        return None
+    for name, other in scene.failed.frame.items():
+        if other is value and not name.startswith("_"):
+            node = ast.Name(name, ast.Load())
+            return Operand(name, node, value, scene.origin(node)), ""
     return None
 
 

@@ -108,6 +108,7 @@ class Census:
       telling: whether it, or one in it, has constants, or anything for the detector of dtypes.
       forward: whether it has equations of a differentiated function itself, and none of a backward pass.
       kernels: whether it, or one in it, has kernels of Pallas.
+      integers: whether it, or one in it, computes integers of which the dtype may not hold the result.
       draw: the number of the only input that is used as a key, if it is used once and by JAX's own code alone; None if
         that is not so, and -1 if it was not asked yet.
     """
@@ -131,6 +132,7 @@ class Census:
     forward: bool = False
     draw: int | None = -1
     kernels: bool = False
+    integers: bool = False
 
 
 _known: dict[int, tuple[weakref.ref[Any], Census]] = {}
@@ -175,7 +177,7 @@ def _take(jaxpr: Any) -> Census:
     marks: set[str] = set()
     scopes: dict[int, Any] = {}
     scope: Any = None
-    draws = selects = meets = indexes = kernels = False
+    draws = selects = meets = indexes = kernels = integers = False
     long = len(jaxpr.eqns) >= _MANY
     telling = bool(jaxpr.constvars)
     of_inner: set[str] = set()
@@ -190,6 +192,8 @@ def _take(jaxpr: Any) -> Census:
         for atom in eqn.invars:
             if type(atom) is Literal and getattr(atom.aval, "dtype", None) in NARROW and not _is_of_jax(eqn):
                 narrow.append((eqn, atom))
+        if name in _OVERFLOWING:
+            integers = integers or eqn.outvars[0].aval.dtype in _INTEGERS
         if name in _leaves:
             continue
         if name in _TAKEN:
@@ -232,6 +236,7 @@ def _take(jaxpr: Any) -> Census:
             selects, meets = selects or census.selects, meets or census.meets
             indexes, long = indexes or census.indexes, long or census.long
             kernels = kernels or census.kernels
+            integers = integers or census.integers
             telling = telling or census.telling
             of_inner |= census.marks
     telling = telling or bool(converted or mixed or narrow)
@@ -250,11 +255,18 @@ def _take(jaxpr: Any) -> Census:
         telling,
         forward,
         kernels=kernels,
+        integers=integers,
     )
 
 
 _TAKEN = DRAWS | {"convert_element_type", "dot_general", "broadcast_in_dim", "select_n", "eq"} | INDEXING
 _MANY = 60
+_OVERFLOWING = frozenset(
+    "add sub mul neg abs shift_left integer_pow dot_general reduce_sum reduce_prod cumsum cumprod div rem"
+    " convert_element_type".split()
+)
+"""Primitives whose integers may not fit."""
+_INTEGERS = frozenset(np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64))
 
 
 def _is_row(eqn: Any) -> bool:

@@ -42,6 +42,7 @@ def lost_states(cell: CellText) -> Iterator[Finding]:
     for node in text.nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and len(node.targets) == 1:
             yield from _to_nothing(node, node.value, text)
+            yield from _old_state(node, node.value, text)
             yield from _averages(node, node.value, text)
         elif isinstance(node, ast.FunctionDef):
             yield from _begun_anew(node, text)
@@ -102,7 +103,9 @@ def _renewed(node: ast.expr, function: ast.FunctionDef) -> str:
     """The parameter of a function of which an expression is an update; "" of any other."""
     if isinstance(node, ast.Name):
         bound = [one for one in _own(function) if isinstance(one, ast.Assign) and _binds(one, node.id)]
-        return _renewed(bound[-1].value, function) if bound and not isinstance(bound[-1].value, ast.Name) else ""
+        if not bound:
+            return _second_of(node.id, function)
+        return _renewed(bound[-1].value, function) if not isinstance(bound[-1].value, ast.Name) else ""
     if not isinstance(node, ast.Call):
         return ""
     of: ast.expr | None = None
@@ -114,8 +117,45 @@ def _renewed(node: ast.expr, function: ast.FunctionDef) -> str:
     return of.id if isinstance(of, ast.Name) else ""
 
 
+def _second_of(name: str, function: ast.FunctionDef) -> str:
+    """The parameter that stands for the state in `updates, state = tx.update(grads, state)`, of the new one's name."""
+    for one in _own(function):
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and name_called(one.value) == "update":
+            target, given = one.targets[0], one.value.args
+            second = target.elts[1] if isinstance(target, ast.Tuple) and len(target.elts) == 2 else None
+            if isinstance(second, ast.Name) and second.id == name and len(given) > 1 and isinstance(given[1], ast.Name):
+                return given[1].id
+    return ""
+
+
 def _binds(node: ast.Assign, name: str) -> bool:
     return any(isinstance(one, ast.Name) and one.id == name for one in node.targets)
+
+
+def _old_state(node: ast.Assign, call: ast.Call, text: LoopText) -> Iterator[Finding]:
+    """`updates, _ = tx.update(grads, opt_state)` in a step that returns the old `opt_state`."""
+    target = node.targets[0]
+    if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or not isinstance(call.func, ast.Attribute):
+        return
+    last, function = target.elts[1], next((one for one in text.around(node) if isinstance(one, ast.FunctionDef)), None)
+    given = call.args[1] if call.func.attr == "update" and len(call.args) > 1 else None
+    if not isinstance(last, ast.Name) or last.id != "_" or function is None or not isinstance(given, ast.Name):
+        return
+    returned = _only_returned(function)
+    names = {one.id for one in ast.walk(returned) if isinstance(one, ast.Name)} if returned is not None else set[str]()
+    optimizer = ast.unparse(call.func.value)
+    if given.id not in names or not _remembers(text.value(call.func.value)):
+        return
+    if any(
+        isinstance(one, ast.Name) and one.id == given.id and isinstance(one.ctx, ast.Store) for one in _own(function)
+    ):
+        return
+    message = (
+        f"the new state that `{optimizer}.update` gives is not kept: it is bound to `_`, and `{function.name}` returns"
+        f" the same `{given.id}` that it was given, unchanged."
+    )
+    fix = f"keep it: `{ast.unparse(target.elts[0])}, {given.id} = {in_short(call)}`."
+    yield text.finding("dropped", message, node, given.id, fix)
 
 
 # --- of running averages ---

@@ -24,7 +24,7 @@ from jaxnb.program import Finding
 
 __all__ = ["misread_words", "values_of"]
 
-_WORTH = re.compile(r"\blambda\b|\bdef\b|[&|~]|ogits|softmax|sigmoid")
+_WORTH = re.compile(r"\blambda\b|\bdef\b|[&|~]|ogits|softmax|sigmoid|\.nan\b")
 _BY_LOGITS = frozenset({"Categorical", "Bernoulli", "OneHotCategorical", "Geometric"})
 _COLLECTING = frozenset({"append", "add", "insert"})
 _KEEPING = frozenset({"jit", "vmap", "grad", "value_and_grad", "checkpoint", "remat"})
@@ -46,11 +46,31 @@ def misread_words(cell: CellText) -> Iterator[Finding]:
             yield from _bound_late(node, text)
         elif isinstance(node, ast.Compare):
             yield from _joined_first(node, text)
+            yield from _with_nan(node, text)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
             yield from _inverted(node, text)
         elif isinstance(node, ast.Call):
             yield from _as_probabilities(node, text)
             yield from logits_in_words(node, text)
+
+
+# --- nan ---
+
+
+def _with_nan(node: ast.Compare, text: LoopText) -> Iterator[Finding]:
+    """`x == jnp.nan`, which is never true."""
+    sides = [node.left, *node.comparators]
+    nan = next((one for one in sides if isinstance(one, ast.Attribute) and one.attr == "nan"), None)
+    if nan is None or len(sides) != 2 or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
+        return
+    other = sides[0] if sides[1] is nan else sides[1]
+    shown, numpy = ast.unparse(other), ast.unparse(nan.value)
+    equal = isinstance(node.ops[0], ast.Eq)
+    what = "never equal to anything, itself included: this is False for every item"
+    what = what if equal else "equal to nothing, itself included: this is True for every item"
+    message = f"`{in_short(node, 50)}` compares `{shown}` with nan, which is {what}."
+    fix = f"ask for it: `{'' if equal else '~'}{numpy}.isnan({shown})`."
+    yield text.finding("misread", message, node, shown, fix)
 
 
 # --- functions of a loop ---

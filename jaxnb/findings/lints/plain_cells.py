@@ -14,6 +14,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxnb import _jax
 from jaxnb.findings.lints.cell_text import CellText
@@ -70,7 +71,7 @@ class PlainCells:
 
     def _linted(self, snapshot: Snapshot, namespace: dict[str, Any], seconds: float, compiling: float) -> list[Finding]:
         text = snapshot.text
-        if text in self._known or not _WORTH.search(text):
+        if text in self._known or not (_WORTH.search(text) or any(map(_is_narrow, snapshot.values.values()))):
             return []
         self._known[text] = None
         if len(self._known) > _MOST_CELLS:
@@ -114,6 +115,12 @@ class PlainCells:
         given = [_given(text, snapshot.values) for text in piece.input_names()]
         traced = LintContext(as_called(cell, piece), piece, given, namespace=names, label=self._label)
         return lint_piece(traced, asked_lints(traced)[When.TRACED])
+
+
+def _is_narrow(value: Any) -> bool:
+    """Whether it is an array of integers that hold little."""
+    dtype = value.dtype if isinstance(value, jax.Array) else None
+    return isinstance(dtype, np.dtype) and dtype.itemsize <= 2 and dtype.kind in "iu"
 
 
 def _given(text: str, values: Mapping[str, Any]) -> Any:

@@ -15,7 +15,6 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from time import perf_counter
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -25,13 +24,18 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb._jax import apart, let_go
 from jaxnb.findings.place import parse_shown
+from jaxnb.findings.values.class_text import own_methods
+from jaxnb.findings.values.clock import own_time
 from jaxnb.findings.values.functional import (
     METHODS,
+    METHODS_OF_OBJECTS,
     functions_of_modules,
     gives_attributes_only,
     held_by,
     is_functional,
     is_module_of_users,
+    is_object,
+    is_of_objects,
     own_attributes,
 )
 from jaxnb.runtime import is_library
@@ -146,6 +150,7 @@ def trace(
     ran: int = 0,
     all_of_it: bool = False,
     ends: bool = False,
+    objects: bool = False,
 ) -> Trial:
     """Traces statements of a cell, the last of them and what it depends on.
 
@@ -158,6 +163,7 @@ def trace(
       ran: how many of them have run, so that the namespace has what they bound.
       all_of_it: whether statements are tried, too, that the last one does not depend on.
       ends: whether they are known to end soon by themselves: to be able to stop them takes as long as tracing them.
+      objects: whether they may define classes, and change objects of flax.nnx, of which they are given copies.
     """
     nodes = _with_shown(body[since:])
     if not nodes:
@@ -165,8 +171,8 @@ def trace(
     statements = [_read(node) for node in nodes] if all_of_it else _needed(nodes)
     if _began_with(statements, body[since:ran]):
         return Trial()
-    inputs = inputs_of(statements, namespace)
-    if inputs is None or not all(_is_harmless(statement, namespace) for statement in statements):
+    inputs = inputs_of(statements, namespace, objects)
+    if inputs is None or not _Proof(objects).are_harmless(statements, namespace):
         return Trial()
     if not inputs.keys() >= set(dynamic):
         return Trial()
@@ -218,15 +224,16 @@ def _began_with(statements: Sequence[Statement], ran: Sequence[ast.stmt]) -> boo
 def harmless_statements(nodes: Sequence[ast.stmt], namespace: dict[str, Any]) -> list[Statement] | None:
     """Statements as they are compiled; None if one of them may have effects."""
     statements = [_read(node) for node in nodes]
-    return statements if all(_is_harmless(statement, namespace) for statement in statements) else None
+    proof = _Proof()
+    return statements if all(proof.is_harmless(statement, namespace) for statement in statements) else None
 
 
 def harmless_nodes(nodes: Sequence[ast.stmt], namespace: dict[str, Any]) -> list[ast.stmt]:
     """The statements that are proved to have no effects, and read nothing that one of the others binds."""
-    names, kept, left = dict(namespace), list[ast.stmt](), set[str]()
+    names, kept, left, proof = dict(namespace), list[ast.stmt](), set[str](), _Proof()
     for node in nodes:
         statement = _read(node)
-        if statement.names.reads & left or not _is_harmless(statement, names):
+        if statement.names.reads & left or not proof.is_harmless(statement, names):
             left |= statement.names.binds
             continue
         left -= statement.names.binds
@@ -260,12 +267,22 @@ def _needed(nodes: Sequence[ast.stmt]) -> list[Statement]:
     return [_read(node) for node in needed_nodes(nodes)]
 
 
-def inputs_of(statements: Sequence[Statement], namespace: dict[str, Any]) -> dict[str, Any] | None:
-    """What the statements read that is data, by name; None if there is data that code could change unseen."""
+def inputs_of(
+    statements: Sequence[Statement], namespace: dict[str, Any], objects: bool = False
+) -> dict[str, Any] | None:
+    """What the statements read that is data, by name; None if there is data that code could change unseen.
+
+    Args:
+      statements: of a cell.
+      namespace: what they begin with.
+      objects: whether objects of flax.nnx are data, too.
+    """
     found: dict[str, Any] = {}
     for name in sorted(frozenset[str]().union(*(statement.names.reads for statement in statements))):
         value = namespace.get(name)
-        if value is None or isinstance(value, types.ModuleType | type) or callable(value) or _is_of_functions(value):
+        if value is None or isinstance(value, types.ModuleType | type) or _is_of_functions(value):
+            continue
+        if callable(value) and not (objects and is_object(value)):
             continue
         if isinstance(value, Iterator):
             return None
@@ -298,104 +315,147 @@ def _array_methods() -> frozenset[str]:
     return (frozenset(dir(jax.Array)) | _AT | _READING) - _UNSAFE_METHODS
 
 
-def _is_harmless(statement: Statement, namespace: dict[str, Any]) -> bool:
-    for node in ast.walk(statement.node):
-        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            return False
-        if isinstance(node, ast.Delete | ast.Global | ast.Nonlocal | ast.Import | ast.ImportFrom | ast.ClassDef):
-            return False
-    if statement.names.later_binds or first_effect(statement.names, namespace) is not None:
-        return False
-    return _refers_to_harmless(statement.names, namespace, set())
-
-
-def _refers_to_harmless(
-    names: CodeNames, namespace: dict[str, Any], seen: set[int], more: frozenset[str] = frozenset()
-) -> bool:
-    """Whether everything that code refers to is data, a function of JAX, of NumPy or of a library that changes nothing,
-    or a user's function like this.
+class _Proof:
+    """A proof that code changes nothing that there was before.
 
     Args:
-      names: of the code.
-      namespace: where they are looked up.
-      seen: what was looked at, by identity.
-      more: attributes that may be read of what is not known by a name.
+      objects: whether it may define classes, and change objects of flax.nnx, of which it is given copies.
     """
-    if not names.methods <= _array_methods() | METHODS | more:
-        return False
-    return all(_is_known(resolve(chain, namespace), chain, seen) for chain in names.chains)
 
+    def __init__(self, objects: bool = False) -> None:
+        self._objects = objects
+        self._methods = _array_methods() | (METHODS_OF_OBJECTS if objects else METHODS)
 
-def _is_known(value: Any, chain: tuple[str, ...], seen: set[int]) -> bool:
-    if value is None or value is as_python or type(value) in ATOMS or id(value) in seen:
+    def are_harmless(self, statements: Sequence[Statement], namespace: dict[str, Any]) -> bool:
+        """Whether statements that are carried out one after the other change nothing but the names that they bind."""
+        names = dict(namespace)
+        for statement in statements:
+            if not self.is_harmless(statement, names):
+                return False
+            if self._objects:  # what was bound before is another object now
+                for name in statement.names.binds:
+                    names.pop(name, None)
         return True
-    seen.add(id(value))
-    if _jax.jit_options(value) is not None and is_user_function(value.__wrapped__):
-        value = value.__wrapped__
-    if isinstance(value, types.FunctionType) and is_user_function(value):
-        names = names_of(value.__code__)
-        if names.mutates or names.binds or names.later_binds or first_effect(names, value.__globals__) is not None:
+
+    def is_harmless(self, statement: Statement, namespace: dict[str, Any]) -> bool:
+        """Whether a statement changes nothing but the names that it binds."""
+        if isinstance(statement.node, ast.ClassDef):
+            return self._objects and self._makes_class(statement, statement.node, namespace)
+        if isinstance(statement.node, ast.Import | ast.ImportFrom):
+            return self._objects and _is_loaded(statement.node)
+        for node in ast.walk(statement.node):
+            if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+                return False
+            if isinstance(node, ast.Delete | ast.Global | ast.Nonlocal | ast.Import | ast.ImportFrom | ast.ClassDef):
+                return False
+        if statement.names.later_binds or first_effect(statement.names, namespace) is not None:
             return False
-        return _refers_to_harmless(names, value.__globals__, seen)
-    if isinstance(value, types.ModuleType):
-        return value.__name__.partition(".")[0] in _SAFE_PACKAGES or is_functional(value.__name__)
-    if isinstance(value, jax.Array | np.ndarray | np.generic):
-        return len(chain) == 1 or chain[-1] not in _UNSAFE_METHODS
-    if _is_of_functions(value):
-        parts: Any = value
-        return all(_is_known(part, ("",), seen) for part in parts)
-    if isinstance(value, list | tuple | dict):
-        return len(chain) == 1 or chain[-1] in _READING
-    if is_module_of_users(value if isinstance(value, type) else type(value)):
-        return _is_known_module(value, seen)
-    if issubclass(type(value), functools.partial):
-        partial: Any = value
-        return all(_is_known(part, ("",), seen) for part in (partial.func, *partial.args, *partial.keywords.values()))
-    if isinstance(value, types.BuiltinMethodType | types.MethodDescriptorType | operator.methodcaller):
-        owner = getattr(value, "__self__", value)
-        if not isinstance(owner, types.ModuleType | type):  # it is bound to an object, or will be
-            of_array = isinstance(owner, jax.Array | np.ndarray | np.generic)
-            return getattr(value, "__name__", "") in (_array_methods() if of_array else _READING)
-    if any(value is one for one in _IN_PLACE):
-        return False
-    module = str(getattr(value, "__module__", None) or type(value).__module__)
-    home = module.partition(".")[0]
-    if home == "builtins" and callable(value):
-        return value not in _UNSAFE_BUILTINS
-    if is_functional(module):
-        return all(_holds_known(part, seen) for part in held_by(value))
-    return home in _SAFE_PACKAGES
+        return self._refers_to_harmless(statement.names, namespace, set())
+
+    def _makes_class(self, statement: Statement, node: ast.ClassDef, namespace: dict[str, Any]) -> bool:
+        own = own_methods(node, namespace, self._methods)
+        if own is None or statement.names.later_binds or first_effect(statement.names, namespace) is not None:
+            return False
+        self._methods |= own
+        return self._refers_to_harmless(statement.names, namespace, set())
+
+    def _refers_to_harmless(
+        self, names: CodeNames, namespace: dict[str, Any], seen: set[int], more: frozenset[str] = frozenset()
+    ) -> bool:
+        """Whether everything that code refers to is data, a function of JAX, of NumPy or of a library that changes
+        nothing, or a user's function like this.
+
+        Args:
+          names: of the code.
+          namespace: where they are looked up.
+          seen: what was looked at, by identity.
+          more: attributes that may be read of what is not known by a name.
+        """
+        if not names.methods <= self._methods | more:
+            return False
+        return all(self._is_known(resolve(chain, namespace), chain, seen) for chain in names.chains)
+
+    def _is_functional(self, module: str) -> bool:
+        return is_functional(module) or (self._objects and is_of_objects(module))
+
+    def _is_known(self, value: Any, chain: tuple[str, ...], seen: set[int]) -> bool:
+        if value is None or value is as_python or type(value) in ATOMS or id(value) in seen:
+            return True
+        seen.add(id(value))
+        if _jax.jit_options(value) is not None and is_user_function(value.__wrapped__):
+            value = value.__wrapped__
+        if isinstance(value, types.FunctionType) and is_user_function(value):
+            names = names_of(value.__code__)
+            if names.mutates or names.binds or names.later_binds or first_effect(names, value.__globals__) is not None:
+                return False
+            return self._refers_to_harmless(names, value.__globals__, seen)
+        if isinstance(value, types.ModuleType):
+            return value.__name__.partition(".")[0] in _SAFE_PACKAGES or self._is_functional(value.__name__)
+        if isinstance(value, jax.Array | np.ndarray | np.generic):
+            return len(chain) == 1 or chain[-1] not in _UNSAFE_METHODS
+        if _is_of_functions(value):
+            parts: Any = value
+            return all(self._is_known(part, ("",), seen) for part in parts)
+        if isinstance(value, list | tuple | dict):
+            return len(chain) == 1 or chain[-1] in _READING
+        if is_module_of_users(value if isinstance(value, type) else type(value), self._objects):
+            return self._is_known_module(value, seen)
+        if issubclass(type(value), functools.partial):
+            partial: Any = value
+            return all(
+                self._is_known(part, ("",), seen) for part in (partial.func, *partial.args, *partial.keywords.values())
+            )
+        if isinstance(value, types.BuiltinMethodType | types.MethodDescriptorType | operator.methodcaller):
+            owner = getattr(value, "__self__", value)
+            if not isinstance(owner, types.ModuleType | type):  # it is bound to an object, or will be
+                of_array = isinstance(owner, jax.Array | np.ndarray | np.generic)
+                return getattr(value, "__name__", "") in (_array_methods() if of_array else _READING)
+        if any(value is one for one in _IN_PLACE):
+            return False
+        module = str(getattr(value, "__module__", None) or type(value).__module__)
+        home = module.partition(".")[0]
+        if home == "builtins" and callable(value):
+            return value not in _UNSAFE_BUILTINS
+        if self._is_functional(module):
+            return all(self._holds_known(part, seen) for part in held_by(value))
+        return home in _SAFE_PACKAGES
+
+    def _holds_known(self, value: Any, seen: set[int]) -> bool:
+        """The same as `_is_known` of what a library holds: the items of containers may be called, too."""
+        if isinstance(value, list | tuple | dict) and not _is_of_functions(value):
+            return all(self._holds_known(part, seen) for part in held_by(value))
+        return self._is_known(value, ("",), seen)
+
+    def _is_known_module(self, value: Any, seen: set[int]) -> bool:
+        """Whether a module of the user's, or its class, only computes: its functions change nothing but their own
+        object where that is made, and what it holds is known."""
+        kind = value if isinstance(value, type) else type(value)
+        more = own_attributes(kind, value)
+        for function, makes in functions_of_modules(kind):
+            if id(function) in seen:
+                continue
+            seen.add(id(function))
+            names = names_of(function.__code__)
+            changes = names.mutates and not (makes and gives_attributes_only(names, function.__code__))
+            if changes or names.binds or names.later_binds or first_effect(names, function.__globals__) is not None:
+                return False
+            if not self._refers_to_harmless(names, function.__globals__, seen, more):
+                return False
+        return isinstance(value, type) or all(self._holds_known(part, seen) for part in held_by(value))
+
+
+def _is_loaded(node: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import only binds names: the modules are there."""
+    if isinstance(node, ast.Import):
+        return all(name.name in sys.modules for name in node.names)
+    module = sys.modules.get(node.module or "") if not node.level else None
+    return module is not None and all(name.name in vars(module) for name in node.names)
 
 
 def _is_of_functions(value: Any) -> bool:
     """Whether it is a named tuple of functions, such as an optimiser of optax or what haiku transforms."""
     named = isinstance(value, tuple) and hasattr(type(value), "_fields")
     return named and all(callable(part) for part in value)
-
-
-def _holds_known(value: Any, seen: set[int]) -> bool:
-    """The same as `_is_known` of what a library holds: the items of containers may be called, too."""
-    if isinstance(value, list | tuple | dict) and not _is_of_functions(value):
-        return all(_holds_known(part, seen) for part in held_by(value))
-    return _is_known(value, ("",), seen)
-
-
-def _is_known_module(value: Any, seen: set[int]) -> bool:
-    """Whether a module of the user's, or its class, only computes: its functions change nothing but their own object
-    where that is made, and what it holds is known."""
-    kind = value if isinstance(value, type) else type(value)
-    more = own_attributes(kind, value)
-    for function, makes in functions_of_modules(kind):
-        if id(function) in seen:
-            continue
-        seen.add(id(function))
-        names = names_of(function.__code__)
-        changes = names.mutates and not (makes and gives_attributes_only(names, function.__code__))
-        if changes or names.binds or names.later_binds or first_effect(names, function.__globals__) is not None:
-            return False
-        if not _refers_to_harmless(names, function.__globals__, seen, more):
-            return False
-    return isinstance(value, type) or all(_holds_known(part, seen) for part in held_by(value))
 
 
 # --- the trace ---
@@ -411,7 +471,7 @@ def _traced(
 ) -> Trial:
     """Traces in a thread of its own, whose contexts nobody else sees; there it can be stopped at any point."""
     outcome: list[Trial] = []
-    end = perf_counter() + seconds
+    end = own_time() + seconds
     flat, tree = jax.tree.flatten(inputs)
     numbers = {id(inputs[name]) for name in dynamic}
     places = [n for n, leaf in enumerate(flat) if _is_traced(leaf) or id(leaf) in numbers]
@@ -450,7 +510,7 @@ def _traced(
 
     thread = threading.Thread(target=attempt, name=THREAD, daemon=True)
     thread.start()
-    thread.join(seconds)
+    _wait_for(thread, end)
     return outcome[0] if outcome else Trial()
 
 
@@ -486,13 +546,15 @@ def computed(
     if not nodes or inputs is None or _began_with(statements, body[since:ran]):
         return None
     flat, tree = jax.tree.flatten(inputs)
-    if not all(_is_harmless(statement, namespace) for statement in statements) or not all(map(_is_at_hand, flat)):
+    proof = _Proof()
+    if not all(proof.is_harmless(statement, namespace) for statement in statements) or not all(map(_is_at_hand, flat)):
         return None
     outcome: list[Mapping[str, Sequence[Any]]] = []
+    end = own_time() + seconds
 
     def attempt() -> None:
         found: dict[str, Sequence[Any]] | None = None
-        sys.settrace(_giving_up_at(perf_counter() + seconds))
+        sys.settrace(_giving_up_at(end))
         try:
             with apart(), jax.disable_jit():
                 names = dict(namespace) | jax.tree.unflatten(tree, flat)
@@ -509,8 +571,14 @@ def computed(
 
     thread = threading.Thread(target=attempt, name=THREAD, daemon=True)
     thread.start()
-    thread.join(seconds)
+    _wait_for(thread, end)
     return outcome[0] if outcome else None
+
+
+def _wait_for(thread: threading.Thread, end: float) -> None:
+    """Waits until a trial has come to its end, or its time is over."""
+    while thread.is_alive() and (left := end - own_time()) > 0:
+        thread.join(left)
 
 
 def _is_at_hand(leaf: Any) -> bool:
@@ -547,7 +615,7 @@ def _giving_up_at(end: float) -> Callable[..., Any]:
     """
 
     def in_users_code(frame: FrameType, event: str, argument: Any) -> Any:
-        if perf_counter() > end:
+        if own_time() > end:
             raise _GivenUp
         return in_users_code
 

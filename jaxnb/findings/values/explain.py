@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import jax
@@ -14,12 +13,15 @@ from jaxnb import _jax
 from jaxnb.errors import Asking, JaxnbError, NeedsConcrete, unexplained
 from jaxnb.findings.errors.explainer import Told, tell
 from jaxnb.findings.errors.functions import called_value
+from jaxnb.findings.errors.guesses import likely_guesses
 from jaxnb.findings.errors.scene import Operand, Scene, read_scene, scene_of_run
 from jaxnb.findings.place import FailedExpression, parse_shown
 from jaxnb.findings.values import dry_run
+from jaxnb.findings.values.clock import own_time
 from jaxnb.findings.values.concretization import explain_needed, is_about_values
 from jaxnb.findings.values.fixes import AS_PYTHON, apply_edit, as_python_number, propose
 from jaxnb.program import Finding, Fix, attach, finding_of
+from jaxnb.runtime import is_on_jax
 from jaxnb.staging import Explained
 
 __all__ = ["Explanation", "explain_plain", "find_needed", "try_fixes", "try_options"]
@@ -34,7 +36,8 @@ class Known(NamedTuple):
       finding: what there is to say, without a fix.
       fixes: what may help, the likeliest first.
       scene: of the error.
-      guesses: edits that are told only if they were tried and work.
+      guesses: edits that are told only if they were tried and work; they are tried first.
+      unlikely: such edits, too, which are tried last.
       plain: an edit with which a trace makes what the plain cell makes; None if there is none.
       valued: whether the plain cell may have a value where the trace has none.
     """
@@ -43,6 +46,7 @@ class Known(NamedTuple):
     fixes: Sequence[Fix]
     scene: Scene
     guesses: Sequence[Fix] = ()
+    unlikely: Sequence[Fix] = ()
     plain: tuple[int, str, str] | None = None
     valued: bool = False
 
@@ -188,7 +192,7 @@ def _read(asking: Asking, here: str | None, label: Label) -> Known | None:
     if found is None and (elsewhere or isinstance(error, jax.errors.UnexpectedTracerError)):
         return None  # what the runtime says of memory, and what leaked, have explanations of their own
     kind, told = found if found is not None else ("error", Told(_sentence(error)))
-    return Known(_finding(scene, kind, told), told.fixes, scene, told.guesses)
+    return Known(_finding(scene, kind, told), told.fixes, scene, told.guesses, likely_guesses(scene))
 
 
 def _read_run(error: BaseException, here: str, source: str, label: Label) -> Known | None:
@@ -208,6 +212,9 @@ def _is_of_jax(scene: Scene) -> bool:
         return True
     if any(_is_module_of_jax(scene.failed.value_of(node)) for node in ast.walk(scene.failed.statement)):
         return True
+    named = (scene.failed.value_of(node) for node in ast.walk(scene.failed.node) if isinstance(node, ast.Name))
+    if any(is_on_jax(str(getattr(one, "__module__", "") or type(one).__module__)) for one in named if one is not None):
+        return True
     jax_below = any(step.module.partition(".")[0] in _jax.JAX_PACKAGES for step in scene.steps)
     return bool(jax_below or scene.under or scene.of_library or _jax.statics_of(called_value(scene)[0]) is not None)
 
@@ -221,7 +228,10 @@ def _names_array(scene: Scene) -> bool:
 
 
 def _is_module_of_jax(value: Any) -> bool:
-    return type(value).__name__ == "module" and value.__name__.partition(".")[0] in _jax.JAX_PACKAGES
+    """Whether it is a module of JAX or of a library that stands on it."""
+    if type(value).__name__ != "module":
+        return False
+    return value.__name__.partition(".")[0] in _jax.JAX_PACKAGES or is_on_jax(value.__name__)
 
 
 def _finding(scene: Scene, kind: str, told: Told) -> Finding:
@@ -344,12 +354,14 @@ def _tried(known: Known, namespace: dict[str, Any], done: int, seconds: float | 
       done: how many statements of the cell have run, so that the namespace has what they bound.
       seconds: for all of them, by default what a cell may be held up.
     """
-    end = perf_counter() + (dry_run.PATIENCE if seconds is None else seconds)
+    end = own_time() + (dry_run.PATIENCE if seconds is None else seconds)
     advice, late = None, False
     expected: dry_run.Trial | None = None
-    for fix in (*known.guesses, *known.fixes):
+    edits = [fix for fix in known.fixes if fix.edit is not None]
+    words = [fix for fix in known.fixes if fix.edit is None]
+    for fix in (*known.guesses, *edits, *known.unlikely, *words):
         verdict: bool | None = None
-        is_guess = fix in known.guesses
+        is_guess = fix in known.guesses or fix in known.unlikely
         if fix.edit is not None:
             trial = _trial(fix.edit, known.scene, namespace, done, end)
             verdict = trial.verdict
@@ -360,7 +372,7 @@ def _tried(known: Known, namespace: dict[str, Any], done: int, seconds: float | 
                 verdict = verdict and (not expected.verdict or trial.agrees_with(expected))
             if verdict and known.valued and trial.small:
                 verdict = _computes_the_same(fix.edit, known.scene, namespace, done, end)
-            if verdict is None and perf_counter() >= end:
+            if verdict is None and own_time() >= end:
                 late = True
                 fix = replace(fix, text=f"{fix.text.rstrip('.')} (there was no time to try it: %jaxnb try).")
         if verdict:
@@ -376,7 +388,7 @@ def _trial(edit: tuple[int, str, str], scene: Scene, namespace: dict[str, Any], 
     """Whether the cell goes on past where it failed with an edit in it, and what it makes then."""
     failed = scene.failed
     top = scene.callers[-1] if scene.callers else failed
-    if top.file != scene.here or perf_counter() >= end:
+    if top.file != scene.here or own_time() >= end:
         return dry_run.Trial()
     try:
         if failed.file != scene.here and not _is_of(top.text, edit):
@@ -387,12 +399,12 @@ def _trial(edit: tuple[int, str, str], scene: Scene, namespace: dict[str, Any], 
     if tree is None:
         return dry_run.Trial(False)
     until, since = _reach(edit, top, done)
-    left = end - perf_counter()
-    whole = dry_run.trace(tree.body, namespace, left, since=since, ran=done, all_of_it=True)
-    left = end - perf_counter()
+    left = end - own_time()
+    whole = dry_run.trace(tree.body, namespace, left, since=since, ran=done, all_of_it=True, objects=True)
+    left = end - own_time()
     if whole.verdict is not None or until == len(tree.body) or left <= 0:
         return whole
-    return dry_run.trace(tree.body[:until], namespace, left, since=since, ran=done)
+    return dry_run.trace(tree.body[:until], namespace, left, since=since, ran=done, objects=True)
 
 
 def _computes_the_same(
@@ -406,10 +418,10 @@ def _computes_the_same(
         return True
     until, since = _reach(edit, top, done)
     left = len(top.tree.body) - until
-    plain = dry_run.computed(top.tree.body[:until], namespace, end - perf_counter(), since, done)
-    if plain is None or perf_counter() >= end:
+    plain = dry_run.computed(top.tree.body[:until], namespace, end - own_time(), since, done)
+    if plain is None or own_time() >= end:
         return True
-    edited = dry_run.computed(tree.body[: len(tree.body) - left], namespace, end - perf_counter(), since, done)
+    edited = dry_run.computed(tree.body[: len(tree.body) - left], namespace, end - own_time(), since, done)
     return edited is None or dry_run.are_the_same(edited, plain)
 
 
@@ -441,7 +453,9 @@ def _trial_in_other(
     if not defined:
         return dry_run.Trial()
     calling = [node for node in top.tree.body if node.lineno <= _end(top) <= (node.end_lineno or 0)]
-    return dry_run.trace([*defined, *calling], namespace, end - perf_counter()) if calling else dry_run.Trial()
+    return (
+        dry_run.trace([*defined, *calling], namespace, end - own_time(), objects=True) if calling else dry_run.Trial()
+    )
 
 
 def _around(node: ast.stmt, line: int) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib
 import re
 import types
 from collections.abc import Callable, Iterator
@@ -273,6 +274,10 @@ def _numpy(error: BaseException, failed: FailedExpression, words: Words) -> list
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return []
     owner = failed.frame.get(node.func.value.id) if isinstance(node.func.value, ast.Name) else None
+    home = _home_of(failed, node.func.value)
+    if home.partition(".")[0] == "scipy" and _has(f"jax.{home}", node.func.attr):
+        text = f"jax.{home} has {node.func.attr}, too."
+        return _fix(text, _exchange(failed, node.func, f"{words.jax}.{home}.{node.func.attr}"))
     if not isinstance(owner, types.ModuleType) or owner.__name__ not in ("numpy", "math"):
         return []
     name = {"pow": "power", "fabs": "abs"}.get(node.func.attr, node.func.attr)
@@ -280,6 +285,28 @@ def _numpy(error: BaseException, failed: FailedExpression, words: Words) -> list
         return []
     text = f"jax.numpy has {name}, too."
     return _fix(text, _exchange(failed, node.func, f"{words.jnp}.{name}"))
+
+
+def _home_of(failed: FailedExpression, node: ast.expr) -> str:
+    """The module, or the object of a module, that a function is taken from, such as "scipy.stats.norm"."""
+    value: Any = failed.value_of(node)
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    if isinstance(node, ast.Attribute):
+        holder = _home_of(failed, node.value)
+        return f"{holder}.{node.attr}" if holder else ""
+    if isinstance(node, ast.Name) and type(value).__module__.startswith("scipy.stats"):
+        return f"scipy.stats.{getattr(value, 'name', node.id)}"
+    return ""
+
+
+@functools.cache
+def _has(module: str, name: str) -> bool:
+    """Whether a module of JAX has a function of a name."""
+    try:
+        return hasattr(importlib.import_module(module), name)
+    except ImportError:
+        return False
 
 
 @functools.cache

@@ -13,19 +13,26 @@ from jaxnb.staging import CodeNames, is_user_function, names_of, state_of
 
 __all__ = [
     "METHODS",
+    "METHODS_OF_OBJECTS",
     "functions_of_modules",
     "gives_attributes_only",
     "held_by",
     "is_functional",
     "is_module_of_users",
+    "is_object",
+    "is_of_objects",
     "own_attributes",
 ]
 
-_FUNCTIONAL = frozenset({"flax", "equinox", "optax", "haiku"})
+_FUNCTIONAL = frozenset({"flax", "equinox", "optax", "haiku", "diffrax", "lineax", "optimistix"})
 _CHANGING = ("flax.nnx", "flax.experimental", "flax.training.checkpoints", "equinox.debug", "haiku.experimental")
 """Parts of them whose objects are changed by what is done with them, or that act on the outside."""
 METHODS = frozenset({"init", "apply", "init_with_output"})
 """Methods of what they make."""
+METHODS_OF_OBJECTS = METHODS | frozenset(
+    "update apply_gradients replace bind split merge train eval init_cache initialize_carry value compile".split()
+)
+"""Methods of what they make that change nothing else than the object, of which a trial has copies."""
 _MAKING = frozenset({"setup", "__init__", "__post_init__", "__check_init__"})
 """Methods that give a new object, or a copy of one, its attributes."""
 
@@ -39,12 +46,34 @@ def is_functional(module: str) -> bool:
     return module.partition(".")[0] in _FUNCTIONAL and not module.startswith(_CHANGING)
 
 
-def is_module_of_users(kind: type) -> bool:
-    """Whether a class is the user's, and derives from one of these libraries and from nothing else but their own."""
+def is_of_objects(module: str) -> bool:
+    """Whether a module is of a library whose functions change objects that they are given, and nothing else."""
+    return module.startswith("flax.nnx")
+
+
+def is_object(value: Any) -> bool:
+    """Whether a value is an object of such a library that is changed, or of a class that derives from one of its: a
+    module, an optimiser, a state, a variable."""
+    return any(
+        base.__name__ in ("Pytree", "Variable") and is_of_objects(base.__module__) for base in type(value).__mro__
+    )
+
+
+def is_module_of_users(kind: type, objects: bool = False) -> bool:
+    """Whether a class is the user's, and derives from one of these libraries and from nothing else but their own.
+
+    Args:
+      kind: the class.
+      objects: whether libraries count, too, whose objects change.
+    """
+
+    def known(module: str) -> bool:
+        return is_functional(module) or (objects and is_of_objects(module))
+
     bases = [base for base in kind.__mro__ if base is not object]
     libraries = [base for base in bases if is_library(base.__module__)]
-    allowed = all(is_functional(base.__module__) or base.__module__ in _PLAIN for base in libraries)
-    return len(libraries) < len(bases) and any(is_functional(base.__module__) for base in libraries) and allowed
+    allowed = all(known(base.__module__) or base.__module__ in _PLAIN for base in libraries)
+    return len(libraries) < len(bases) and any(known(base.__module__) for base in libraries) and allowed
 
 
 _PLAIN = ("typing", "abc", "builtins", "collections.abc")

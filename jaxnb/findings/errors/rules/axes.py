@@ -14,7 +14,7 @@ import jax
 from jaxnb import _jax
 from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import name_called
-from jaxnb.findings.errors.edits import advice, bracketed, dimensions, exchange, exchanged, joined, put
+from jaxnb.findings.errors.edits import advice, bracketed, dimensions, exchange, exchanged, joined, put, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import (
     bare_function,
@@ -76,6 +76,13 @@ class _Argument:
     def axis(self) -> int | None:
         axes = {leaf.axis for leaf in self.leaves}
         return axes.pop() if len(axes) == 1 else None
+
+    @property
+    def is_stacked(self) -> bool:
+        """Whether it is a container of arrays that all have one leading size, as the stacked parameters of members."""
+        return (
+            len(self.leaves) > 1 and len({leaf.shape[:1] for leaf in self.leaves}) == 1 and bool(self.leaves[0].shape)
+        )
 
     def fits(self, axis: int, size: Any) -> bool:
         """Whether all of it has this size along an axis."""
@@ -203,7 +210,9 @@ def _other_axes(scene: Scene, transform: str, arguments: list[_Argument]) -> Ite
         if any(axis is not None for axis in axes):
             kept = sum(axis == one.axis for axis, one in zip(axes, arguments, strict=True))
             longest = max(leaf.shape[0] for one in arguments for leaf in one.leaves if leaf.shape)
-            options.append((-10 * kept + 5 * sum(axis is None for axis in axes) - (size == longest), tuple(axes), size))
+            whole = sum(axis is None and one.is_stacked for axis, one in zip(axes, arguments, strict=True))
+            rank = -10 * kept + 5 * sum(axis is None for axis in axes) + 3 * whole - (size == longest)
+            options.append((rank, tuple(axes), size))
     slices = list(_sliced(scene, arguments))
     for _, chosen, size in sorted(options, key=lambda one: one[0]):
         unmapped = [one for one, axis in zip(arguments, chosen, strict=True) if axis is None]
@@ -270,6 +279,17 @@ def _no_axis(scene: Scene, function: Any, arguments: list[_Argument]) -> Told | 
             f"`vmap` of {name} maps `{leaf.text}` along axis {leaf.axis}, and it is a scalar (), which has no axis."
         )
         hint = "leave it as it is for all: None in its place in in_axes."
+        listed = next(
+            (one for one in scene.operands if type(one.value) in (list, tuple) and _is_of_numbers(one.value)), None
+        )
+        if listed is not None:
+            message = (
+                f"`vmap` of {name} maps along the axes of arrays, and `{listed.text}` is a"
+                f" {type(listed.value).__name__} of {len(listed.value)} numbers, a pytree whose leaves are scalars ()."
+            )
+            new = f"{words_of(scene)}.array({listed.text})"
+            fix = exchange(scene, "make an array of it", (listed.node, new))
+            return Told(message, (fix, advice("make an array of it: jnp.array(values).")), (listed,))
     else:
         count = "one axis" if len(leaf.shape) == 1 else f"{len(leaf.shape)} axes"
         message = (
@@ -288,6 +308,10 @@ def _no_axis(scene: Scene, function: Any, arguments: list[_Argument]) -> Told | 
         new = [None if any(item in leaves for item in one.leaves) else one.axis for one in arguments]
         fixes += _axes_fix(scene, "map the others, not it", arguments, new)
     return Told(message, (*fixes, advice(hint)), _about(scene))
+
+
+def _is_of_numbers(values: Any) -> bool:
+    return bool(values) and all(type(one) in (int, float, bool, complex) for one in values)
 
 
 def _axes_fix(scene: Scene, said: str, arguments: list[_Argument], axes: Sequence[int | None]) -> Iterator[Fix]:

@@ -9,13 +9,38 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import advice, bracketed, dimensions, exchange, joined, sized, with_more, words_of
+from jaxnb.findings.errors.calls import name_called
+from jaxnb.findings.errors.edits import advice, bracketed, dimensions, exchange, joined, put, sized, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
-from jaxnb.findings.errors.scene import Operand, Scene
+from jaxnb.findings.errors.scene import Operand, Scene, is_array
 from jaxnb.findings.errors.sizes import axes_text, constant_of, shape_of, turned
 from jaxnb.program import Fix
 
 __all__ = ["EXPLAINERS"]
+
+
+def _channels(scene: Scene) -> Told | None:
+    """Images whose channels are not last, given to a convolution."""
+    layer, node = scene.step("__call__"), scene.failed.node
+    module = layer.names.get("self") if layer is not None else None
+    inputs: Any = layer.names.get("inputs") if layer is not None else None
+    if layer is None or not layer.module.startswith("flax.") or not is_array(inputs) or not isinstance(node, ast.Call):
+        return None
+    shape, window = tuple(inputs.shape), getattr(module, "kernel_size", None)
+    rank = len(window) if isinstance(window, tuple) else 1
+    takes = getattr(module, "in_features", None)
+    if len(shape) != rank + 2 or not node.args or not isinstance(takes, int) or shape[1] != takes or shape[-1] == takes:
+        return None
+    text, what = scene.text(node.func), scene.text(node.args[0])
+    order = (0, *range(2, rank + 2), 1)
+    message = (
+        f"`{text}` takes images with their {takes} channels last, and `{what}` has {shape[-1]} there: shape"
+        f" {dimensions(shape)}, with its channels first."
+    )
+    bare = what if isinstance(node.args[0], ast.Name | ast.Attribute | ast.Subscript | ast.Call) else f"({what})"
+    new = f"{bare}.transpose({', '.join(map(str, order))})"
+    about = (Operand(what, node.args[0], inputs, scene.origin(node.args[0])),)
+    return Told(message, (put(scene.failed, "put the channels last", node.args[0], new), advice(f"give {new}.")), about)
 
 
 def _convolution(scene: Scene) -> Told | None:
@@ -162,9 +187,15 @@ def _squeeze(scene: Scene) -> Told | None:
     axis = step.names.get("axis") if step is not None else None
     axis = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
     shape = shape_of(array)
+    given = scene.argument(1, "axis")
+    axis = constant_of(given, 0) if axis is None and given is not None else axis
     size = shape[axis] if isinstance(axis, int) and -len(shape) <= axis < len(shape) else "another size"
     message = f"axis {axis} of {sized(array)} has {size}: only axes of size 1 can be squeezed out."
     ones = [n for n, length in enumerate(shape) if length == 1]
+    if isinstance(axis, int) and -len(shape) <= axis < len(shape) and not ones:
+        index = ", ".join([":"] * (axis % len(shape)) + ["0"])
+        hint = f"take one of them, {array.text}[{index}], or their mean, {array.text}.mean(axis={axis})."
+        return Told(message, (advice(hint),))
     told = f"squeeze axis {ones[0]}." if ones else f"index it, such as `{array.text}[0]`, or sum over it."
     return Told(message, (advice(told),))
 
@@ -212,7 +243,12 @@ def _solve(scene: Scene) -> Told | None:
         return None
     a = arrays[0]
     shape = shape_of(a)
-    name = min(scene.called - {"[]"}, default="it")
+    name = name_called(scene.failed.node) or "it"
+    if len(shape) == 1:
+        new = f"{words_of(scene)}.diag({a.text})"
+        fixes = [exchange(scene, "if it is a diagonal, make the matrix of it", (a.node, new))]
+        message = f"{sized(a)} has one axis, and no matrix: `{name}` takes square matrices (…, n, n)."
+        return Told(message, (*fixes, advice(f"make a matrix of it, {new}; of a diagonal alone divide by it, 1 / x.")))
     if len(shape) < 2 or shape[-1] != shape[-2]:
         return Told(
             f"{sized(a)} is not square: `{name}` takes matrices (…, n, n).",
@@ -221,7 +257,7 @@ def _solve(scene: Scene) -> Told | None:
     if len(arrays) > 1:
         b = arrays[1]
         message = f"{sized(a)} and {sized(b)} do not fit: `{b.text}` needs {shape[-1]} rows."
-        fixes: list[Fix] = []
+        fixes = []
         if len(shape_of(b)) == len(shape) - 1:
             fixes.append(exchange(scene, "make columns of it", (b.node, f"{bracketed(b)}[..., None]")))
         if len(shape_of(b)) == 2:
@@ -233,6 +269,7 @@ def _solve(scene: Scene) -> Told | None:
 _BAD = (TypeError, ValueError)
 
 EXPLAINERS = (
+    Explainer("channels", (TypeError, ValueError), _channels, inside=RAISING["convolution"]),
     Explainer("einsum", (*_BAD, IndexError), _einsum, called=frozenset({"einsum"})),
     Explainer("convolution", _BAD, _convolution, inside=RAISING["convolution"]),
     Explainer("squeeze", _BAD, _squeeze, called=frozenset({"squeeze"})),

@@ -8,8 +8,8 @@ import math
 import re
 from typing import Any
 
-from jaxnb.findings.errors.calls import argument_of, bound_to, placed
-from jaxnb.findings.errors.edits import advice, exchanged, put, segment, words_of
+from jaxnb.findings.errors.calls import argument_of, bound_to, name_called, placed
+from jaxnb.findings.errors.edits import advice, dimensions, exchanged, put, segment, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import definition_of, name_of, result_of
 from jaxnb.findings.errors.scene import Operand, Scene, Step, abstract_text, is_array
@@ -130,6 +130,38 @@ def _too_many(scene: Scene) -> Told | None:
     return Told(message, (*fixes, advice(hint)))
 
 
+def _no_term(scene: Scene) -> Told | None:
+    """A function where its term is taken."""
+    place = next((one for one in (scene.failed, *scene.callers) if name_called(one.node) == "diffeqsolve"), None)
+    node = argument_of(place.node, 0, "terms") if place is not None else None
+    value = place.value_of(node) if place is not None and node is not None else None
+    if place is None or node is None or not inspect.isfunction(value):
+        return None
+    text, word = segment(place, node), words_of(scene, "diffrax", "diffrax")
+    message = f"`{text}` is a function, and `diffeqsolve` takes terms: an ODETerm holds the vector field."
+    fix = put(place, "make a term of it", node, f"{word}.ODETerm({text})")
+    return Told(message, (fix, advice(f"make a term of it: {word}.ODETerm({text}).")), ())
+
+
+def _time(scene: Scene) -> Told | None:
+    """A vector of times where one time is taken."""
+    place = next((one for one in (scene.failed, *scene.callers) if name_called(one.node) == "diffeqsolve"), None)
+    if place is None:
+        return None
+    for number, name in ((2, "t0"), (3, "t1"), (4, "dt0")):
+        node = argument_of(place.node, number, name)
+        shape = getattr(place.value_of(node), "shape", ()) if node is not None else ()
+        if node is None or not shape:
+            continue
+        text = segment(place, node)
+        message = f"{name} is one time, a scalar, and `{text}` has {shape[0]}: shape {dimensions(shape)}."
+        item = "-1" if name == "t1" else "0"
+        fix = put(place, "take one of them", node, f"{text}[{item}]")
+        hint = f"give {name} as {text}[{item}], and the times to be saved as SaveAt(ts=…)."
+        return Told(message, (fix, advice(hint)), ())
+    return None
+
+
 def _first_step(scene: Scene) -> Told | None:
     step = _step(scene, "init")
     place = placed(scene, "diffeqsolve")
@@ -150,6 +182,8 @@ def _first_step(scene: Scene) -> Told | None:
 
 
 EXPLAINERS = (
+    Explainer("diffrax-term", (ValueError, TypeError), _no_term, inside=frozenset({"diffeqsolve"})),
+    Explainer("diffrax-time", (ValueError, TypeError), _time, inside=frozenset({"diffeqsolve"})),
     Explainer("diffrax-field", (ValueError, TypeError), _field, inside=frozenset({"vf"})),
     Explainer("diffrax-arguments", (TypeError,), _signature, inside=frozenset({"vf"})),
     Explainer("diffrax-steps", (RuntimeError,), _too_many),

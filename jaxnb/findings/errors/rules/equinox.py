@@ -101,6 +101,9 @@ def _transformed(scene: Scene) -> Told | None:
     if found is None:
         return None
     operand, path, value = found
+    refused = scene.steps[-1].names.get("x")
+    if not grad and is_array(refused):
+        return None  # what could not be taken is another argument
     step = scene.step("value_and_grad_f" if grad else "_infer_params")
     name = name_of(step.names.get("fun")) if step is not None else ""
     calls = _transforming(scene, name, ("grad", "value_and_grad") if grad else ("jit",))
@@ -194,6 +197,26 @@ def _made_by_vmap(scene: Scene) -> Told | None:
     better = f"{_eqx(scene)}.filter_vmap"
     fixes = [put(scene.failed, "map what are arrays", target, better)] if target is not None else []
     return Told(message, (*fixes, advice(f"use {better}, which leaves out what is no array.")))
+
+
+def _several_at(scene: Scene) -> Told | None:
+    """`tree_at` of several parts with one value, or of one part with several."""
+    node, step = scene.failed.node, scene.step("tree_at")
+    found = step.names.get("nodes") if step is not None else None
+    if step is None or not isinstance(found, list | tuple) or not isinstance(node, ast.Call):
+        return None
+    given: Any = step.names.get("replace")
+    count = len(given) if isinstance(given, list | tuple) else 1
+    where, replace = argument_of(node, 0, "where"), argument_of(node, 2, "replace")
+    if count == len(found) or where is None or replace is None:
+        return None
+    text, value = scene.text(where), scene.text(replace)
+    said = f"a list of {count}" if isinstance(given, list | tuple) else f"one, {describe(given)}"
+    message = f"`{text}` finds a list of {len(found)} leaves to replace, and `{value}`, the new value, is {said}."
+    fixes: list[Fix] = []
+    if count == 1:
+        fixes.append(put(scene.failed, "give one for each", replace, f"[{', '.join([value] * len(found))}]"))
+    return Told(message, (*fixes, advice("give a list with one value for each leaf.")))
 
 
 def _none_at(scene: Scene) -> Told | None:
@@ -422,6 +445,7 @@ _FROZEN = (AttributeError,)
 
 EXPLAINERS = (
     Explainer("module-transformed", (TypeError,), _made_by_vmap, inside=RAISING["mapped-result"]),
+    Explainer("tree-at", (ValueError,), _several_at, inside=frozenset({"tree_at"})),
     Explainer("tree-at", (ValueError,), _none_at, inside=frozenset({"tree_at"})),
     Explainer("embedding", (ValueError,), _one_index, inside=frozenset({"__call__"})),
     Explainer("module-transformed", (TypeError,), _transformed, inside=RAISING["abstract"] | RAISING["gradient-input"]),

@@ -250,12 +250,21 @@ def _no_key(scene: Scene) -> Told | None:
     argument = f'rngs={{"{name}": {words_of(scene, "jax", "jax")}.random.key(0)}}'
     if place is not None and name_called(place.node) == "apply" and argument_of(place.node, -1, "rngs") is None:
         fixes.append(with_more(place, "give it a key", place.node, argument))  # type: ignore[arg-type]
+    elif place is not None and name_called(place.node) == "apply":
+        given = argument_of(place.node, -1, "rngs")
+        keys = [*given.keys] if isinstance(given, ast.Dict) else []
+        streams = [key.value for key in keys if isinstance(key, ast.Constant)]
+        if isinstance(given, ast.Dict) and streams:
+            message = f"{message[:-1]}: they are for {joined([repr(one) for one in streams])}."
+            value = segment(place, given.values[0])
+            fixes.append(put(place, "name the key as the stream is named", given, f'{{"{name}": {value}}}'))
     elif place is not None and name_called(place.node).startswith("init"):
         first = argument_of(place.node, 0, "rngs")
         if first is not None and not isinstance(first, ast.Dict):
             text = segment(place, first)
             fixes.append(put(place, "give it a key", first, f'{{"params": {text}, "{name}": {text}}}'))
-    return Told(message, (*fixes, advice(f"pass {argument}.")), ())
+    line = place.line if place is not None and place.file == scene.here else None
+    return Told(message, (*fixes, advice(f"pass {argument}.")), (), line)
 
 
 def _key_first(scene: Scene) -> Told | None:

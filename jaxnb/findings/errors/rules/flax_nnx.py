@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -106,12 +107,62 @@ def _trace_level(scene: Scene) -> Told | None:
     root = text.split(".")[0].split("[")[0]
     made = scene.origin(holder)
     where = f", {made}," if made else ""
+    inner = f"`{function}`" if function else "a function"
     message = (
-        f"`{text}`, a {kind} that was made outside{where} is changed in `{function}`, which is traced:"
-        " the change would not leave the trace."
+        f"`{text}`, a {kind} that was made outside{where} is changed in {inner}, which is traced: the change would not"
+        " leave the trace."
     )
-    hint = f"pass `{root}` as an argument, and trace with nnx.jit, nnx.grad or nnx.vmap, which carry changes out."
-    return Told(message, (advice(hint),))
+    line, place = None, scene.failed
+    for caller in scene.callers if root == "self" else ():  # the call of the module that `self` is
+        if isinstance(caller.node, ast.Call) and caller.file == scene.here:
+            place, line = caller, caller.line
+            text = segment(caller, caller.node.func)
+            root = text.split(".")[0].split("[")[0]
+            if root != "self":
+                break
+    around = place.function if place is not scene.failed else function
+    transform, better = _transform(scene, kind)
+    if place is not scene.failed:
+        message = (
+            f"`{text}` is a module that was made outside of `{around}`, and `{segment(scene.failed, holder)}` in it"
+            f" changes a {kind}{f' under `{transform}`' if transform else ''}, in the trace of `{around}`: the change"
+            " would not leave the trace."
+        )
+    hint = f"pass `{root}` as an argument, and trace with {better}, which carries changes out."
+    return Told(message, (*_by_nnx(scene, transform), advice(hint)), None, line)
+
+
+_TRANSFORMS = {
+    "scan": "nnx.scan",
+    "vmap_f": "nnx.vmap",
+    "grad_f": "nnx.grad",
+    "value_and_grad_f": "nnx.value_and_grad",
+    "cond": "nnx.cond",
+    "switch": "nnx.switch",
+    "fori_loop": "nnx.fori_loop",
+    "while_loop": "nnx.while_loop",
+    "fun_remat": "nnx.remat",
+    "_trace_for_jit": "nnx.jit",
+}
+
+
+def _transform(scene: Scene, kind: str) -> tuple[str, str]:
+    """The transformation of JAX that the object is changed under, and that of nnx."""
+    names = [name for name in (*scene.under, *(step.name for step in scene.steps)) if name in _TRANSFORMS]
+    name = next((one for one in names if one != "_trace_for_jit"), names[0] if names else "")
+    better = _TRANSFORMS.get(name, "nnx.jit, nnx.grad or nnx.vmap")
+    return (better.rpartition(".")[2] if name else ""), better
+
+
+def _by_nnx(scene: Scene, transform: str) -> Iterator[Fix]:
+    """The transformation of nnx in the place of that of JAX."""
+    nnx = _nnx(scene)
+    for place in (scene.failed, *scene.callers):
+        for call in ast.walk(place.node):
+            if isinstance(call, ast.Call) and name_called(call) == transform and isinstance(call.func, ast.Attribute):
+                if scene.text(call.func.value).split(".")[0] != nnx:
+                    yield put(place, "transform by nnx", call.func, f"{nnx}.{transform}")
+                return
 
 
 def _merge(scene: Scene) -> Told | None:
@@ -256,7 +307,17 @@ def _width(scene: Scene) -> Told | None:
     kind = type(module).__name__
     message = f"`{text}` is a {kind} of {takes} input features, and {what} has {gives[-1]}: shape {dimensions(gives)}."
     made, fixes = bound_to(scene.failed, node.func), list[Fix]()
-    if isinstance(made, ast.Call) and name_called(made) == kind and made.args:
+    if node.args and len(gives) > 2 and math.prod(gives[1:]) == takes:
+        bare = what.strip("`")
+        flat = (
+            f"{bare}.reshape({bare}.shape[0], -1)"
+            if isinstance(node.args[0], ast.Name)
+            else f"({bare}).reshape({gives[0]}, -1)"
+        )
+        fixes.append(put(scene.failed, f"flatten all but its first axis, which gives {takes}", node.args[0], flat))
+    cell = scene.failed.value_of(node.func)
+    swapped = len(node.args) == 2 and cell is not None and cell is not module
+    if isinstance(made, ast.Call) and name_called(made) == kind and made.args and not swapped:
         fixes.append(put(scene.failed, "make it for that width", made.args[0], str(gives[-1])))
     about = (Operand(scene.text(node.args[0]), node.args[0], inputs),) if node.args else (operand,) if operand else ()
     hint = f"make it for {gives[-1]}: {kind}({gives[-1]}, {getattr(module, 'out_features', '…')}, …)."

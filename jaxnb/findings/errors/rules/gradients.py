@@ -31,6 +31,7 @@ __all__ = ["EXPLAINERS"]
 
 _TRANSFORMS = frozenset(
     {"grad", "value_and_grad", "jacrev", "jacfwd", "jacobian", "hessian", "vjp", "jvp", "linearize"}
+    | {"filter_grad", "filter_value_and_grad"}
 )
 
 
@@ -42,7 +43,11 @@ def _transform(scene: Scene) -> str:
 def _function(scene: Scene) -> Any:
     """The function that is derived."""
     step = scene.step("value_and_grad_f", "jacfun")
-    return step.names.get("fun") if step is not None else None
+    function = step.names.get("fun") if step is not None else None
+    if str(getattr(function, "__module__", "")).startswith("equinox"):  # that of equinox calls the user's
+        wrappers = (one.names.get("self") for one in scene.steps if one.module.startswith("equinox"))
+        return next((own for one in wrappers if (own := getattr(one, "_fun", None)) is not None), function)
+    return function
 
 
 def _made(scene: Scene) -> list[ast.expr]:

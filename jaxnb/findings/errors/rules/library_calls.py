@@ -89,6 +89,11 @@ def _no_callable(scene: Scene) -> Told | None:
         new = f"{nnx}.merge({graph}, {text})({', '.join(given)})"
         fixes.append(put(scene.failed, "make the module of it again", node, new))
         hint = f"make the module of it again: {nnx}.merge({graph}, {text})."
+    elif callable(getattr(kind, "compile", None)) and kind.__module__.startswith("jax"):
+        new = f"{text}.compile()({', '.join(given)})"
+        fixes.append(put(scene.failed, "compile it first", node, new))
+        message = f"`{text}` is a {kind.__name__}, a program that is not compiled yet: it is no callable."
+        hint = f"compile it first: {text}.compile()."
     else:
         known = [*inner, *functions]
         hint = (

@@ -11,6 +11,7 @@ from typing import Any
 from jaxnb._jax import RAISING
 from jaxnb.findings.errors.edits import advice, exchange, exchanged, joined, put
 from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.fitting import does_not_fit
 from jaxnb.findings.errors.functions import definition_of, registered, results_of
 from jaxnb.findings.errors.scene import Operand, Scene, is_array
 from jaxnb.findings.errors.trees import is_leaf_type, trees_of_class
@@ -151,6 +152,8 @@ def _swapped(scene: Scene) -> Told | None:
 def _own_init(scene: Scene) -> Told | None:
     """A registered dataclass whose own `__init__` does not take its fields."""
     if scene.steps and scene.steps[-1].name not in RAISING["unflattening"]:
+        return None
+    if not scene.steps and does_not_fit(scene) is not None:
         return None
     for value in _nodes(scene):
         kind = type(value)

@@ -32,6 +32,7 @@ def _without_key(scene: Scene) -> Told | None:
         or outer is None
         or outer.names["rng_key"] is not None
         or not isinstance(node, ast.Call)
+        or type(outer.names.get("sample_shape", ())) is not tuple
     ):
         return None
     site, function = str(outer.names.get("name")), scene.failed.function
@@ -52,6 +53,58 @@ def _without_key(scene: Scene) -> Told | None:
     return Told(
         message, (*fixes, advice(f"run numpyro.handlers.seed({function or 'model'}, 0)(…), or pass rng_key=…."))
     )
+
+
+def _sample_shape(scene: Scene) -> Told | None:
+    """A number where the tuple of a shape is taken."""
+    outer = next((one for one in scene.steps if one.name == "sample" and "sample_shape" in one.names), None)
+    node = scene.failed.node
+    shape = outer.names["sample_shape"] if outer is not None else ()
+    if type(shape) in (tuple, list) or not isinstance(node, ast.Call):
+        return None
+    given = argument_of(node, -1, "sample_shape") or argument_of(node, 2, "sample_shape")
+    text = scene.text(given) if given is not None else "sample_shape"
+    message = f"sample_shape is a shape, a tuple of sizes, and `{text}` is {shape!r}, an {type(shape).__name__}."
+    fixes = [put(scene.failed, "make a tuple of it", given, f"({text},)")] if given is not None else []
+    return Told(message, (*fixes, advice(f"give a tuple: ({text},).")))
+
+
+def _in_plates(scene: Scene) -> Told | None:
+    """A distribution of another size than the plate that its site stands in."""
+    step = _step(scene, "process_message", "sample")
+    msg = next((one.names["msg"] for one in reversed(scene.steps) if isinstance(one.names.get("msg"), dict)), None)
+    node = scene.failed.node
+    if step is None or msg is None or not isinstance(node, ast.Call) or name_called(node) != "sample":
+        return None
+    name, known = str(msg.get("name")), getattr(msg.get("fn"), "batch_shape", None)
+    plate = next(
+        (one.names["self"] for one in reversed(scene.steps) if type(one.names.get("self")).__name__ == "plate"), None
+    )
+    size, dim = getattr(plate, "size", None), getattr(plate, "dim", -1)
+    if (
+        not isinstance(known, tuple)
+        or size is None
+        or not known
+        or not -len(known) <= dim < 0
+        or known[dim] in (1, size)
+    ):
+        return None
+    made = argument_of(node, 1, "fn")
+    parts = [one for one in ast.walk(made) if isinstance(one, ast.Name)] if made is not None else []
+    wide = [one for one in parts if getattr(scene.failed.value_of(one), "shape", ()) == known]
+    observed = argument_of(node, -1, "obs")
+    text = f"`{wide[0].id}` in " if wide else ""
+    shown = f"`{scene.text(made)}`" if made is not None else "its distribution"
+    data = f", for `{scene.text(observed)}`" if observed is not None else ""
+    message = (
+        f"the site {name!r} stands in the plate {getattr(plate, 'name', '')!r} of size {size}{data}, and {text}{shown}"
+        f" has the shape {dimensions(known)}: {known[dim]} along that axis."
+    )
+    fixes: list[Fix] = []
+    for index, value in scene.failed.frame.items() if wide else ():
+        if is_array(value) and tuple(value.shape) == (size,) and "int" in str(value.dtype):
+            fixes.append(put(scene.failed, "take that of the group of each", wide[0], f"{wide[0].id}[{index}]"))
+    return Told(message, (*fixes, advice(f"index it by the group of each item, such as [groups], or give it {size}.")))
 
 
 def _is_seed(value: Any) -> bool:
@@ -259,6 +312,8 @@ def _width(scene: Scene) -> Told | None:
 
 EXPLAINERS = (
     Explainer("numpyro-key", (AssertionError, TypeError), _without_key, inside=frozenset({"sample"})),
+    Explainer("numpyro-shape", (AssertionError, TypeError), _sample_shape, inside=frozenset({"sample"})),
+    Explainer("numpyro-plate", (ValueError, TypeError), _in_plates, inside=RAISING["broadcast"]),
     Explainer("numpyro-plate", (ValueError, TypeError), _plates, inside=RAISING["broadcast"]),
     Explainer("numpyro-site", (AssertionError,), _twice, inside=frozenset({"postprocess_message"})),
     Explainer("numpyro-parameter", (ValueError,), _invalid, inside=frozenset({"validate_args"})),

@@ -300,6 +300,50 @@ def _unknown_label(scene: Scene) -> Told | None:
     return Told(message, (*fixes, advice(f"label them {joined([repr(str(key)) for key in transforms], 'or')}.")))
 
 
+def _boundaries(scene: Scene) -> Told | None:
+    """One number where `join_schedules` takes the steps at which it goes on to the next one."""
+    step = next((one for one in scene.steps if "boundaries" in one.names and one.module.startswith("optax")), None)
+    value = step.names["boundaries"] if step is not None else None
+    call = next(iter(calls_named(scene.failed.tree, "join_schedules")), None)
+    node = argument_of(call, 1, "boundaries")
+    if type(value) is not int or call is None or node is None:
+        return None
+    text = segment(scene.failed, node)
+    message = (
+        f"boundaries of `join_schedules` is a list of steps, one for each change of schedule, and `{text}` is an int."
+    )
+    statement = next(
+        (one for one in ast.walk(scene.failed.tree) if isinstance(one, ast.Assign) and one.value is call), None
+    )
+    if statement is not None:
+        message += f" It made `{segment(scene.failed, statement.targets[0])}`."
+    fix = put(scene.failed, "make a list of it", node, f"[{text}]")
+    return Told(message, (fix, advice(f"give a list: [{text}].")), (), call.lineno)
+
+
+def _hyperparams(scene: Scene) -> Told | None:
+    """`state.hyperparams` of an optimiser that was not made by `inject_hyperparams`."""
+    name, node = getattr(scene.error, "name", ""), scene.failed.node
+    found = next((one for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr == name), None)
+    if name not in ("hyperparams", "learning_rate") or found is None:
+        return None
+    state: Any = scene.failed.value_of(found.value)
+    if not isinstance(state, tuple) or "optax" not in {
+        type(one).__module__.partition(".")[0] for one in (state, *state)
+    }:
+        return None
+    text = scene.text(found.value)
+    frame = scene.failed.frame
+    owner = next((key for key, one in frame.items() if type(one).__name__.startswith("GradientTransformation")), "")
+    made = f" of `{owner}`" if owner else ""
+    message = (
+        f"`{text}` is the state{made}, a {type(state).__name__} without `{name}`: only the state of what"
+        " `optax.inject_hyperparams` has made holds its hyperparameters."
+    )
+    hint = "make it so that they are in its state: optax.inject_hyperparams(optax.adam)(learning_rate=…)."
+    return Told(message, (advice(hint),), ())
+
+
 def _schedule(scene: Scene) -> Told | None:
     """A schedule in the place of a rate."""
     for operand in scene.operands:
@@ -329,4 +373,6 @@ EXPLAINERS = (
     Explainer("optax-arguments", (TypeError,), _extra, inside=frozenset({"update_fn"})),
     Explainer("optax-transforms", (ValueError,), _unknown_label, inside=frozenset({"init_fn"})),
     Explainer("optax-schedule", (TypeError,), _schedule),
+    Explainer("optax-schedule", (TypeError,), _boundaries, inside=frozenset({"schedule"})),
+    Explainer("optax-hyperparams", (AttributeError,), _hyperparams),
 )

@@ -99,6 +99,11 @@ def _no_state(scene: Scene) -> Told | None:
         " no state that `init` has made."
     )
     names = [name for name, item in scene.failed.frame.items() if _is_state(item)]
+    first = argument_of(node, 0, "updates")
+    if first is not None and part is not None and _is_state(scene.failed.value_of(first)):
+        swap = exchange(scene, "give the gradients first", (first, scene.text(part)), (part, scene.text(first)))
+        message = message[:-1] + f"; `{scene.text(first)}`, given first, is one: they stand in the other's place."
+        return Told(message, (swap, advice("give (updates, state, params), in this order.")), (operand,))
     fixes = [exchange(scene, "give the state", (operand.node, name)) for name in dict.fromkeys(names)]
     return Told(message, (*fixes, advice("give (updates, state, params), in this order.")), (operand,))
 

@@ -13,12 +13,14 @@ import jax
 import jax.numpy as jnp
 
 from jaxnb._jax import RAISING
+from jaxnb.findings.errors.calls import name_called
 from jaxnb.findings.errors.edits import advice, bracketed, exchange, exchanged, joined, put, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.fitting import does_not_fit
 from jaxnb.findings.errors.scene import Operand, Scene, is_array, parameters_of
 from jaxnb.program import Fix
-from jaxnb.staging import describe
+from jaxnb.runtime import is_library_class
+from jaxnb.staging import describe, state_of
 
 __all__ = ["EXPLAINERS"]
 
@@ -54,11 +56,14 @@ _ADVICE = {
     "function": "call it.",
     "called": "call it.",
     "dict": "take one of its items, or use jax.tree.map.",
+    "ShapeDtypeStruct": "call the function itself for values; of a shape alone, jnp.zeros(s.shape, s.dtype).",
 }
 
 
 def _kind(scene: Scene, operand: Operand) -> str:
     value = operand.value
+    if isinstance(operand.node, ast.Call) and name_called(operand.node) == "eval_shape":
+        return "what `eval_shape` gives, a shape without values, a ShapeDtypeStruct"
     if value is None:
         if _is_method(scene, operand.node):
             return "a method that was not called"
@@ -69,6 +74,8 @@ def _kind(scene: Scene, operand: Operand) -> str:
         return f"a {type(value).__name__}"
     if isinstance(value, dict):
         return "a dict"
+    if isinstance(value, jax.ShapeDtypeStruct):
+        return "a shape without values, a ShapeDtypeStruct"
     if callable(value) and not operand.is_array:
         return "a function"
     return ""
@@ -83,6 +90,9 @@ def _is_method(scene: Scene, node: ast.AST) -> bool:
 
 def _instead_of(scene: Scene, operand: Operand) -> Iterator[Fix]:
     value, node = operand.value, scene.failed.node
+    if isinstance(operand.node, ast.Call) and name_called(operand.node) == "eval_shape" and operand.node.args:
+        function, *given = (scene.text(one) for one in operand.node.args)
+        yield exchange(scene, "call the function itself", (operand.node, f"{function}({', '.join(given)})"))
     if isinstance(value, list | tuple | range):
         new = f"{words_of(scene)}.asarray({operand.text})"
         yield exchange(scene, "make an array of it", (operand.node, new))
@@ -237,6 +247,15 @@ def _attribute(scene: Scene) -> Told | None:
     close = difflib.get_close_matches(name, [one for one in dir(holder) if not one.startswith("_")], 1, 0.75)
     if close:
         fixes.append(exchange(scene, f"take `{close[0]}`", (node, f"{bracketed(shown)}.{close[0]}")))
+    if not array and (scene.failed.frame.get("self") is holder or is_library_class(type(holder))):
+        held = _held_names(scene, holder)
+        other = _NAMED_IN_FLAX.get(name, "")
+        if other in held:
+            fixes.append(exchange(scene, f"it is called `{other}` here", (node, f"{bracketed(shown)}.{other}")))
+        listed = joined([f"`{one}`" for one in held[:6]], "or")
+        kind = type(holder).__name__
+        hint = [advice(f"take {listed}, which it has.")] if held else []
+        return Told(f"`{text}` is a {kind}, and has no attribute `{name}`.", (*fixes, *hint), (shown,))
     kind = type(holder).__name__
     what = f"an array {describe(holder)}" if array else "None" if holder is None else f"a {kind}"
     hint = (
@@ -250,6 +269,27 @@ def _attribute(scene: Scene) -> Told | None:
     elif array and name in ("backward", "grad", "requires_grad", "requires_grad_", "zero_grad"):
         hint = [advice("arrays of JAX keep no gradients: functions have them, jax.grad(loss)(params).")]
     return Told(f"`{text}` is {what}, and has no attribute `{name}`.", (*fixes, *hint), (shown,))
+
+
+_NAMED_IN_FLAX = {"weight": "kernel", "in_channels": "in_features", "out_channels": "out_features"}
+
+
+def _held_names(scene: Scene, holder: Any) -> list[str]:
+    """The names of what an object holds, or that a class of the cell gives its objects."""
+    state = state_of(holder)
+    names = [name for name in state if not name.startswith("_")] if isinstance(state, dict) else []
+    own = next(
+        (
+            one
+            for one in ast.walk(scene.failed.tree)
+            if isinstance(one, ast.ClassDef) and one.name == type(holder).__name__
+        ),
+        None,
+    )
+    for one in ast.walk(own) if own is not None else ():
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) and ast.unparse(one.value) == "self":
+            names.append(one.attr)
+    return [name for name in dict.fromkeys(names) if name not in ("parent", "name", "scope")]
 
 
 def _as_function(scene: Scene, node: ast.Attribute, text: str) -> Iterator[Fix]:
@@ -355,7 +395,9 @@ def _name(scene: Scene) -> Told | None:
     fixes = [exchange(scene, f"take `{close[0]}`", (node, close[0]))] if close and isinstance(node, ast.Name) else []
     if scene.inside:  # of a library's code
         return None
-    return Told(f"`{name}` is not defined.", tuple(fixes) or (advice("define it, or run the cell that does."),), ())
+    return Told(
+        f"`{name}` is not defined.", tuple(fixes) or (advice(f"define `{name}`, or run the cell that does."),), ()
+    )
 
 
 def _set_item(scene: Scene) -> Told | None:
@@ -527,10 +569,24 @@ def _in_order(scene: Scene, name: str, defined: Any, by: str) -> Iterator[Fix]:
     """A name of the cell like the parameter that is missing, given to the call."""
     missing = re.findall(r"'(\w+)'", str(scene.error)) if "missing" in str(scene.error) else []
     node = scene.failed.node
+    if isinstance(node, ast.Call) and defined is not None:
+        yield from _given_twice(scene, node, parameters_of(defined))
     if by in _BY or len(missing) != 1:
         return
     if missing[0] in scene.failed.frame and isinstance(node, ast.Call):
         yield with_more(scene.failed, f"give `{missing[0]}`, too", node, missing[0])
+
+
+def _given_twice(scene: Scene, node: ast.Call, names: list[str]) -> Iterator[Fix]:
+    """An argument by position and by name: the name of another one that is free, or without it."""
+    twice = [one for one in node.keywords if one.arg in names[: len(node.args)]]
+    free = [name for name in names[len(node.args) :] if name not in {one.arg for one in node.keywords}]
+    for one in twice:
+        text = scene.text(one.value)
+        for name in free:
+            yield exchange(scene, f"give it as `{name}`", (one, f"{name}={text}"))
+        kept = [scene.text(item) for item in (*node.args, *node.keywords) if item is not one]
+        yield put(scene.failed, f"leave `{one.arg}=` out", node, f"{scene.text(node.func)}({', '.join(kept)})")
 
 
 EXPLAINERS = (

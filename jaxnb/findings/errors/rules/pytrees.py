@@ -14,7 +14,7 @@ from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import put_keyword
 from jaxnb.findings.errors.parts import unpacked_otherwise
 from jaxnb.findings.errors.scene import Operand, Scene, is_array
-from jaxnb.findings.errors.trees import Difference, first_difference, kind_of, place_in, trees_of_class
+from jaxnb.findings.errors.trees import Difference, first_difference, kind_of, named_in, place_in, trees_of_class
 from jaxnb.program import Fix
 
 __all__ = ["EXPLAINERS"]
@@ -64,7 +64,7 @@ def _told(scene: Scene, tree: Any, other: Any, number: int, difference: Differen
         first, second = trees[0], trees[number + 1]
         names = first.text, second.text
     else:
-        known = [place_in(scene, one) for one in (tree, other)]
+        known = [named_in(scene, one) for one in (tree, other)]
         first, second = (one[0] if one is not None else None for one in known)
         words = [f"{one[0].text}{one[1]}" if one is not None else "" for one in known]
         names = words[0] or "the first tree", words[1] or f"tree {number + 2}"

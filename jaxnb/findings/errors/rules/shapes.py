@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import bound_to
-from jaxnb.findings.errors.edits import advice, bracketed, dimensions, exchange, joined, sized, with_more
+from jaxnb.findings.errors.edits import advice, bracketed, dimensions, exchange, joined, sized, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Operand, Scene, is_array
 from jaxnb.findings.errors.sizes import Shape, axes_text, clash, constant_of, shape_of, size_of, turned
@@ -215,7 +215,9 @@ def _concatenation(scene: Scene) -> Told | None:
     if len(arrays) < 2:
         return None
     if any(shape_of(operand) == () for operand in arrays):
-        return Told(f"{joined([sized(o) for o in arrays])}: scalars cannot be joined, only stacked.", _stacked(scene))
+        return Told(
+            f"{joined([sized(o) for o in arrays])}: scalars cannot be joined, only stacked.", _of_scalars(scene, arrays)
+        )
     first = arrays[0]
     for other in arrays[1:]:
         one, two = shape_of(first), shape_of(other)
@@ -238,6 +240,24 @@ def _concatenation(scene: Scene) -> Told | None:
                 (*_joins(scene, first, other), advice("join along the axis that differs, or make the others equal.")),
             )
     return None
+
+
+def _of_scalars(scene: Scene, arrays: list[Operand]) -> tuple[Fix, ...]:
+    """Scalars with an axis, beside arrays that have one; the stack of scalars alone."""
+    if all(shape_of(one) == () for one in arrays):
+        return _stacked(scene)
+    scalars = [one for one in arrays if shape_of(one) == () and not isinstance(one.node, ast.Constant)]
+    numpy = words_of(scene)
+    new = [
+        (one.node, f"{numpy}.atleast_1d({one.text})" if not one.is_array else f"{bracketed(one)}[None]")
+        for one in scalars
+    ]
+    fixes = (
+        [exchange(scene, "give what is a scalar an axis", *new)]
+        if len(new) == sum(shape_of(o) == () for o in arrays)
+        else []
+    )
+    return (*fixes, advice("give scalars an axis, x[None], or use jnp.append."))
 
 
 def _spread(scene: Scene) -> list[Operand]:
@@ -496,8 +516,11 @@ def _indices(scene: Scene) -> Told | None:
     if len(taken) <= own:
         return None
     message = f"{sized(array)} has {axes_text(shape_of(array))}, and is indexed with {len(taken)}."
-    kept = ", ".join(scene.text(item) for item in given[-own:]) if own else ""
-    fixes = [exchange(scene, "leave the surplus out", (node.slice, kept))] if kept else []
+    whole = [item for item in given if isinstance(item, ast.Slice) and item.lower is None and item.upper is None]
+    one = len(taken) - own
+    left = given[:-one] if isinstance(given[-1], ast.Constant) or len(whole) < one else given[one:]
+    kept = [", ".join(scene.text(item) for item in part) for part in (left, given[:own], given[-own:]) if own and part]
+    fixes = [exchange(scene, "leave the surplus out", (node.slice, new)) for new in dict.fromkeys(kept)]
     return Told(message, (*fixes, advice("give as many indices as it has axes.")))
 
 

@@ -15,6 +15,7 @@ import jax
 from jaxnb.findings.lints.cell_text import CellText
 from jaxnb.findings.lints.dropped_states import lost_states
 from jaxnb.findings.lints.lint import Lint
+from jaxnb.findings.lints.lost_objects import lost_objects
 from jaxnb.findings.lints.misread_text import values_of
 from jaxnb.findings.loops import LoopText
 from jaxnb.program import Finding, Fix
@@ -32,8 +33,9 @@ _METHODS = frozenset("sort clip astype reshape transpose squeeze round flatten r
 def _dropped_updates(cell: CellText) -> Iterator[Finding]:
     """The statements of a cell that update an array, or a state, and keep nothing."""
     yield from lost_states(cell)
+    yield from lost_objects(cell)
     shown = cell.shown
-    worth = ".at[" in shown or any(name in shown for name in _PURE | _RENEWING | _METHODS)
+    worth = ".at[" in shown or "tree.map" in shown or any(name in shown for name in _PURE | _RENEWING | _METHODS)
     text = cell.text if worth else None
     if text is None:
         return
@@ -67,15 +69,24 @@ def _dropped(shown: str, node: ast.Expr, call: ast.Call, function: str, cell: Lo
     elif isinstance(call.func, ast.Attribute | ast.Name) and call.args:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
         root = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+        if name == "map" and ast.unparse(root) in ("jax.tree", "jax.tree_util") and _is_pure(call.args[0]):
+            name, shown_name = "tree_map", "jax.tree.map"
+        else:
+            shown_name = name
         found: Any = cell.namespace.get(ast.unparse(root))
         home = name_of(found) if issubclass(type(found), ModuleType) else ""  # to ask others might run their code
         known = home.startswith(("jax", "optax", "equinox")) or ast.unparse(root).startswith("jax")
         if name not in _PURE or not known:
             return
         what = ast.unparse(call.args[1 if name in ("tree_map", "tree_at") and len(call.args) > 1 else 0])
-        message = f"the result of `{name}` is dropped: it gives a new one, and `{what}` stays as it was."
+        message = f"the result of `{shown_name}` is dropped: it gives a new one, and `{what}` stays as it was."
         fix = Fix(f"keep the result: `{what} = {text}`.")
         yield Finding("dropped", message, node.lineno, holder=what, origin=origin, fix=fix)
+
+
+def _is_pure(function: ast.expr) -> bool:
+    """Whether a function that is mapped over a tree only computes: a lambda of operators, which print nothing."""
+    return isinstance(function, ast.Lambda) and isinstance(function.body, ast.BinOp | ast.UnaryOp)
 
 
 def _gives_a_new_one(method: ast.Attribute, call: ast.Call, cell: LoopText) -> bool:

@@ -1,7 +1,10 @@
-"""Python numbers that do not fit into the dtype of an array (`"wrapped"`): they come out as another number, or as inf.
+"""Numbers that do not fit into the dtype of an array (`"wrapped"`): they come out as another number, or as inf.
 
-A Python number gives way to the dtype of the array that it meets, and 300 in an int8 is 44.
-Source: https://docs.jax.dev/en/latest/type_promotion.html (weakly typed values).
+A Python number gives way to the dtype of the array that it meets, and 300 in an int8 is 44. So is 200 + 100 of two
+arrays, and nothing is said: integers are computed modulo a power of two. Of a small program they are computed once more
+beside it, by NumPy in a wider type.
+Source: https://docs.jax.dev/en/latest/type_promotion.html (weakly typed values), and of integers that overflow
+https://github.com/jax-ml/jax/issues/8604
 """
 
 from __future__ import annotations
@@ -11,14 +14,20 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import Literal
 
+from jaxnb import _jax
+from jaxnb._jax import open_jaxpr
+from jaxnb.findings.lints.census import census_of
 from jaxnb.findings.lints.context import LintContext, Part
+from jaxnb.findings.lints.int_values import Lost, integers_lost
 from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.findings.lints.rules.dtype import name_of
 from jaxnb.findings.lints.written import Written
+from jaxnb.findings.syntax import in_short
 from jaxnb.program import Finding
 
 __all__ = ["LINT", "wrapped_numbers"]
@@ -37,6 +46,8 @@ def wrapped_numbers(traced: LintContext) -> Iterator[Finding]:
                 yield from _wrapped_argument(traced, written, eqn, part)
         for eqn, atom in part.census.narrow:
             yield from _wrapped_literal(traced, written, eqn, atom, part)
+    if traced.census.integers:
+        yield from _lost_integers(traced)
 
 
 def _wrapped_literal(traced: LintContext, written: Written, eqn: Any, atom: Any, part: Part) -> Iterator[Finding]:
@@ -133,4 +144,116 @@ def _numbers(node: ast.AST, traced: LintContext) -> Iterator[int | float]:
                 yield value  # type: ignore[misc]
 
 
-LINT = Lint(wrapped_numbers, lambda traced: When.TRACED if traced.census.telling else When.NEVER)
+# --- integers that overflow ---
+
+
+def _lost_integers(traced: LintContext) -> Iterator[Finding]:
+    """Operations on integers of a piece that lose what reaches a result."""
+    given = [value if _is_at_hand(value) else None for value in traced.arguments]
+    jaxpr = open_jaxpr(traced.piece.jaxpr)
+    given = [None] * (len(jaxpr.invars) - len(given)) + given
+    seen = set[int]()
+    constants = [value if _is_at_hand(value) else None for value in traced.piece.jaxpr.consts]
+    for lost in integers_lost(jaxpr, constants, given):
+        owners = lost.owners
+        inner = open_jaxpr(_body_of(owners[-1])) if owners else jaxpr
+        part = Part(inner, (), owners, census_of(inner))
+        node = traced.written.at(lost.eqn, part)
+        if node is None or id(node) in seen or _is_meant(lost, node):
+            continue
+        seen.add(id(node))
+        yield traced.finding("wrapped", _lost_message(lost, node), lost.eqn, part, _lost_fix(lost, node), _about(node))
+
+
+def _body_of(eqn: Any) -> Any:
+    for name in ("jaxpr", "call_jaxpr", "body_jaxpr"):
+        if name in eqn.params:
+            return eqn.params[name]
+    return eqn.params["branches"][0]
+
+
+def _is_at_hand(value: Any) -> bool:
+    """Whether a value can be looked at without waiting for it."""
+    if not isinstance(value, jax.Array):
+        return isinstance(value, bool | int | float | np.ndarray | np.generic)
+    array: Any = value
+    if not isinstance(array.dtype, np.dtype):  # keys
+        return False
+    there = not _jax.is_tracer(array) and not array.is_deleted() and array.is_fully_addressable and array.is_ready()
+    return bool(there and array.dtype.kind in "iubf")
+
+
+def _is_meant(lost: Lost, node: ast.AST) -> bool:
+    """Whether an array was cast to a view of its bits, or hashed: an operation that is no arithmetic of the user's."""
+    return isinstance(node, ast.Call) and name_of(node) in ("view", "bitcast_convert_type", "hash")
+
+
+_OPERATORS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "shift_left": "<<", "div": "//", "rem": "%"}
+
+
+def _lost_message(lost: Lost, node: ast.AST) -> str:
+    name, dtype = lost.eqn.primitive.name, lost.eqn.outvars[0].aval.dtype
+    text = in_short(node, 60)
+    more = f", and {lost.number - 1:,} more" if lost.number > 1 else ""
+    if lost.exact is None:
+        what = f"{lost.operands[0]:,} {_OPERATORS[name]} 0" if lost.operands[0] is not None else "a division by zero"
+        return f"`{text}` divides integers by zero{more}: {what} has no value, and is {lost.became:,} without an error."
+    exact = _number(lost.exact)
+    if lost.exact != lost.exact:
+        return f"`{text}` makes integers of nan{more}: {dtype.name} has no nan, and it becomes {lost.became:,}."
+    if name == "neg" and dtype.kind == "u":
+        first = _number(lost.exact)
+        return (
+            f"`{text}` negates unsigned integers{more}: {first} is negative, which {dtype.name} does not hold, and it"
+            f" wraps around to {lost.became:,}: zeros stay the smallest."
+        )
+    if name in _OPERATORS and None not in lost.operands[:2]:
+        how = f"{_number(lost.operands[0])} {_OPERATORS[name]} {_number(lost.operands[1])} is {exact}"
+    elif name in ("neg", "abs") and lost.operands[0] is not None:
+        how = f"{'-' if name == 'neg' else 'the absolute value of '}{_number(lost.operands[0])} is {exact}"
+    else:
+        how = f"{exact}"
+    info = jnp.iinfo(dtype)
+    span = f"from {int(info.min):,} to {int(info.max):,}"
+    tail = f"which does not fit into {dtype.name} ({span}) and becomes {lost.became:,}"
+    if name == "shift_left" and lost.operands[1] is not None and lost.operands[1] >= info.bits:
+        tail = f"and {dtype.name} has {info.bits} bits: all are shifted out, and it becomes {lost.became:,}"
+    return f"`{text}` overflows{more}: {how}, {tail}."
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.3g}"
+
+
+def _about(node: ast.AST) -> str:
+    names = [item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)]
+    return names[0] if names else ""
+
+
+def _lost_fix(lost: Lost, node: ast.AST) -> str:
+    name, dtype = lost.eqn.primitive.name, lost.eqn.outvars[0].aval.dtype
+    if lost.exact is None:
+        divisor = ast.unparse(node.right) if isinstance(node, ast.BinOp) else "the divisor"
+        return f"keep the divisor from being zero: `jnp.maximum({divisor}, 1)`, and choose by jnp.where where it was."
+    if lost.exact != lost.exact:
+        return "keep it a float, or put a number for nan before: `jnp.where(jnp.isnan(x), -1, x)`, jnp.nan_to_num."
+    if name == "convert_element_type":
+        info = jnp.iinfo(dtype)
+        return f"cut it off first: `jnp.clip(x, {int(info.min)}, {int(info.max)})`, or take a wider dtype."
+    if name == "dot_general":
+        return "accumulate in a wider dtype: preferred_element_type=jnp.int32."
+    if name == "neg":
+        return "make it signed first: `.astype(jnp.int32)`; to sort from the largest, descending=True."
+    if name in ("reduce_sum", "reduce_prod", "cumsum", "cumprod") and dtype.itemsize < 4:
+        return "leave dtype= out, or take a wider one: dtype=jnp.int32."
+    if dtype.itemsize < 4:
+        return "compute in a wider dtype: `.astype(jnp.int32)` of one of them."
+    unsigned = ", or as bits in jnp.uint32" if name == "shift_left" and dtype.kind == "i" else ""
+    return f"compute in floats, or turn on 64 bits for int64: jax.config.update('jax_enable_x64', True){unsigned}."
+
+
+def _when(traced: LintContext) -> When:
+    return When.TRACED if traced.census.telling or traced.census.integers else When.NEVER
+
+
+LINT = Lint(wrapped_numbers, _when)
