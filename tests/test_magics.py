@@ -113,7 +113,7 @@ def test_timeit_prints_one_line_of_ours(shell: Shell) -> None:
     text = shell.run("%%timeit -n 1 -r 2\n# jaxnb: jit\ny = x * 5")
     assert text.count(" · reused 1 more time · ") == 1 and "more times" not in text
     text = shell.run("%%timeit -n 3 -r 1\n%%jit --whole\ny = x * np.random.rand()")
-    assert "↻ traced again · run 3 times, traced 2 times more · " in text and text.count("traced again") == 1
+    assert "↻ traced again · run 3 times, traced 2 more times · " in text and text.count("traced again") == 1
 
 
 def test_two_staged_cells_in_one_are_two_lines(shell: Shell) -> None:

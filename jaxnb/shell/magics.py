@@ -114,7 +114,7 @@ class _Shown:
         if self.traced == 0:
             times = f"reused {self.count - 1} more time{'' if self.count == 2 else 's'}"
             return self._saying((self.first or self.run.status).adding(Part("times", times)))
-        times = f"run {self.count} times, traced {self.traced} times more"
+        times = f"run {self.count} times, traced {self.traced} more time{'' if self.traced == 1 else 's'}"
         return self._saying(self.run.status.adding(Part("times", times)))
 
     def _saying(self, status: Status) -> Run:

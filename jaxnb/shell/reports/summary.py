@@ -24,7 +24,7 @@ _COMPILED = rf"(?:trace {_DURATION}, )?compile {_DURATION}(?: \([^()]*\))?(?: fo
 _TIMES = re.compile(rf"(?: · |^)(?:{_COMPILED})?(?:run {_DURATION}|dispatched)(?= · |$)")
 _PIECES = re.compile(r" · (\d+) pieces\b")
 _MEMORY = re.compile(r" · (?:memory|peak) (\d[\d.]* [KMGT]?B)(?= · |$)")
-_REPEATS = re.compile(r"reused \d+ more times?|run \d+ times, traced \d+ times more|timed .* in \d+ runs?")
+_REPEATS = re.compile(r"reused \d+ more times?|run \d+ times, traced \d+ more times?|timed .* in \d+ runs?")
 _STAGED = re.compile(r"\s*(%%(jit|grad|xmap)|#\s*jaxnb\s*:\s*(jit|grad|xmap))\b")
 _LOOKED_AT = re.compile(r"\s*(?:%%jaxpr|#\s*jaxnb\s*:\s*jaxpr)\b([^\n]*)")
 _LOWERED = re.compile(r"--lower[= ]\s*(\w+(?:\s*,\s*\w+)*)")
