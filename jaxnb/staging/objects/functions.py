@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jaxnb import _jax
 from jaxnb.runtime import function_of, home_of, is_library, is_library_class
 from jaxnb.staging.cells.append_only import NO_USES, ListUses
-from jaxnb.staging.cells.code import Sees, code_digest, names_of
+from jaxnb.staging.cells.code import CodeNames, Sees, code_digest, names_of
 from jaxnb.staging.cells.effects import effect_of_builtin, own_unseen
 from jaxnb.staging.cells.referents import CACHED_FUNCTION, contents_of
 from jaxnb.staging.objects import modules
@@ -33,7 +33,17 @@ from jaxnb.staging.objects.static import (
 if TYPE_CHECKING:
     from jaxnb.staging.objects.graph import Scan
 
-__all__ = ["builtin_method", "cached", "class_", "function", "jitted", "kind_of", "method", "partial"]
+__all__ = [
+    "builtin_method",
+    "cached",
+    "class_",
+    "function",
+    "jitted",
+    "kind_of",
+    "method",
+    "partial",
+    "sets_attributes",
+]
 
 
 def cell(scan: Scan, value: types.CellType, path: Path) -> None:
@@ -96,6 +106,8 @@ def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | Non
                 scan.visit(item, (path, "attr", name), None)
     elif value.__dict__:
         scan.visit(value.__dict__, (path, "attributes", None), None)
+    elif not library:
+        scan.bare.append((value, path))
     if runs and not library:
         names = names_of(code)
         scan.sees |= names.sees
@@ -105,6 +117,7 @@ def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | Non
             scan.constructs |= "type" in names.reads or "__class__" in names.attributes
         scan.attributes |= names.attributes
         scan.stores |= names.later_binds | names.deletes
+        scan.sets_attributes |= sets_attributes(names)
         if scan.slots is not None and (effect := own_unseen(names, value.__globals__)) is not None:
             scan.effect(path, effect[1])
         scan.follow(names.order, (names,), value.__globals__)
@@ -114,6 +127,11 @@ def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | Non
     scan.nesting = nesting
     scan.uses |= uses
     scan.depth -= 1
+
+
+def sets_attributes(names: CodeNames) -> bool:
+    """Whether code assigns attributes of other objects than `self`, as of a function."""
+    return bool(names.assigns) or "setattr" in names.reads
 
 
 def _reads_values(value: types.FunctionType) -> bool:

@@ -109,6 +109,8 @@ class Scan:
       strays: whether a function of which there is a copy is held where it is not replaced, and reads values.
       getters: whether an `attrgetter` or `methodcaller` was met, of which the code does not show what it reads.
       handed_on: the name of a module that the code has as a value; None if there is none.
+      sets_attributes: whether the code assigns attributes of other objects than `self`.
+      bare: functions of the user that have no attributes so far, and their paths.
       held_by_functions: whether a function, or something bound to one, holds or reads a leaf or a hidden name.
     """
 
@@ -175,12 +177,16 @@ class Scan:
         self.read_by_functions: set[str] = set()
         self.held_by_functions = False
         self.nesting = 0
+        self.sets_attributes = any(map(functions.sets_attributes, names))
+        self.bare: list[tuple[types.FunctionType, Path]] = []
         try:
             with deep_walk():
                 self.follow(roots, names, namespace)
                 for item in names:
                     modules.follow_imported(self, item)
                 modules.hold_modules(self)
+                for function, path in self.bare if self.sets_attributes else ():
+                    self.bare_attributes(function, path)
         except RecursionError:
             raise RunByPython(
                 "the values that this cell reads are nested too deeply to be staged.",
@@ -341,6 +347,15 @@ class Scan:
         """What is registered with a class, if it is an abstract one."""
         if issubclass(type(value), abc.ABCMeta):
             follow_registered(self, value, path)
+
+    def bare_attributes(self, function: types.FunctionType, path: Path) -> None:
+        """The attributes of a function that has none so far, and may have some when the code has run."""
+        attributes = vars(function)
+        if id(attributes) not in self.memo:
+            self.memo[id(attributes)] = ("node", len(self.nodes))
+            self.nodes.append(attributes)
+            if self.slots is not None:
+                self.slots.held_at[id(attributes)] = (path, "attributes", None)
 
     def partial_state(self, value: Any, path: Path) -> None:
         """What is set on a partial, whose state is there, but empty, as soon as anybody has asked for it."""

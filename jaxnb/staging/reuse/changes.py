@@ -333,6 +333,9 @@ def place_of(path: Path, namespace: Mapping[str, Any], label: Callable[[str], st
 def _explain(where: Path, before: Any, after: Any, place: Place) -> Change:
     path = render_path(where)
     one, other = _mark(before), _mark(after)
+    if where[1] == "attributes" and None in (before, after):
+        text = f"{path} has {'attributes now' if before is None else 'no attributes any more'}"
+        return Change("structure", path, text)
     if before is None:
         return Change("structure", path, f"{path} is read now and was not there before", "", _text(after))
     if after is None:

@@ -617,6 +617,10 @@ class _Writer(Scan):
             self._unless(f"({variable} in pytrees) is {tree} and ({variable} in copied_by) is {copied}")
         super().class_(value, path, slot)
 
+    def bare_attributes(self, function: types.FunctionType, path: Path) -> None:
+        self._variables[id(vars(function))] = self._bind(f"{self._variable_of(function)}.__dict__")
+        super().bare_attributes(function, path)
+
     def partial_state(self, value: Any, path: Path) -> None:
         if not state_of(value):
             self._unless(f"not {self._constant(state_of)}({self._variable_of(value)})")
