@@ -37,8 +37,18 @@ interface Part { call: number; label: string; path: string; own: [number[], numb
 /** A part, or what it does by itself, by its first op. */
 interface Row { at: number; part: Part; own: boolean }
 
-/** What a computation calls, one in another. */
+const hierarchies = new WeakMap<Level, Map<number, Part>>();
+
+/** What a computation calls, one in another; made once. */
 function hierarchy(level: Level, computation: number): Part {
+  let all = hierarchies.get(level);
+  if (!all) hierarchies.set(level, all = new Map());
+  let found = all.get(computation);
+  if (!found) all.set(computation, found = made(level, computation));
+  return found;
+}
+
+function made(level: Level, computation: number): Part {
   const groups = groupsOf(level);
   const { calls } = level.program.data;
   const make = (call: number, first: number): Part => ({ call, first, label: call < 0 ? '' : groups.nameOf(call), path: call < 0 ? '' : level.program.text(calls?.path?.[call] ?? -1),
