@@ -66,3 +66,23 @@ r = lx.linear_solve(op, b, lx.CG(1e-6, 1e-6)).value"""
         ns["A"] = A
         run = jaxnb.stage(cell, ns)
         assert jnp.allclose(ns["r"], jnp.linalg.solve(A, ns["b"]), atol=1e-4), run.line
+
+
+@pytest.mark.parametrize("behind", ["", "print(failed)", "said = str(y)"])
+def test_a_program_whose_callback_raises_is_not_traced_again(behind: str) -> None:
+    cell = (
+        """try:
+    y = jax.pure_callback(called, x, x).block_until_ready()
+    failed = False
+except Exception:
+    y, failed = x, True
+"""
+        + behind
+    )
+
+    def called(v: Any) -> Any:
+        raise ValueError("bad")
+
+    ns: dict[str, Any] = {"jax": jax, "called": called, "x": jnp.ones(3)}
+    runs = [jaxnb.stage(cell, ns) for _ in range(3)]
+    assert ns["failed"] and ns["y"] is ns["x"] and [run.reused for run in runs] == [False, True, True]
