@@ -113,3 +113,23 @@ def test_what_is_no_exception_holds_the_values_of_the_plain_cell() -> None:
     assert caught.value.args == (2,)
     jaxnb.stage("try: r = float(x.sum())\nexcept TypeError: raise KeyboardInterrupt", ns := {"x": x})
     assert ns["r"] == 2.0
+
+
+@pytest.mark.parametrize("behind", ["", "print(failed)", "said = str(y)"])
+def test_a_program_whose_callback_raises_is_not_traced_again(behind: str) -> None:
+    cell = (
+        """try:
+    y = jax.pure_callback(called, x, x).block_until_ready()
+    failed = False
+except Exception:
+    y, failed = x, True
+"""
+        + behind
+    )
+
+    def called(v: Any) -> Any:
+        raise ValueError("bad")
+
+    ns: dict[str, Any] = {"jax": jax, "called": called, "x": jnp.ones(3)}
+    runs = [jaxnb.stage(cell, ns) for _ in range(3)]
+    assert ns["failed"] and ns["y"] is ns["x"] and [run.reused for run in runs] == [False, True, True]

@@ -176,10 +176,11 @@ def test_a_result_that_is_not_kept_is_gone() -> None:
 
 
 def test_a_deleted_array_that_turns_up_again_names_the_cell() -> None:
+    """JAX raises a `ValueError` where it has compiled the operation already."""
     ns = space("box = iter((w,))")
     jaxnb.stage("w = w * 2", ns, donate="w")
     exec("old = next(box)", ns)
-    with pytest.raises(RuntimeError, match="has been deleted") as raised:
+    with pytest.raises((RuntimeError, ValueError), match="has been deleted") as raised:
         jaxnb.stage("y = old + 1", ns)
     assert "line 1 donated it" in "".join(raised.value.__notes__)
 
@@ -206,7 +207,7 @@ def test_what_a_function_of_the_cell_donates_is_gone_after_it() -> None:
     assert jaxnb.stage("t = total(v)\ny = v + t", names).pieces == 1 and not old.is_deleted()
     jaxnb.stage("w = v\nv = step(v)", names)
     assert old.is_deleted() and names["w"] is old and not names["v"].is_deleted()
-    with pytest.raises(RuntimeError, match="has been deleted") as raised:
+    with pytest.raises((RuntimeError, ValueError), match="has been deleted") as raised:
         jaxnb.stage("z = step(v)\nu = v + 1", names)
     assert "`v` was donated to `step` on line 1" in "".join(raised.value.__notes__)
 

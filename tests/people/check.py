@@ -168,11 +168,22 @@ class _Course:
         with side.entered():
             try:
                 value, error = execute(text, side.namespace, f"<cell {len(text)}>"), None
-            except Exception as raised:
-                value, error = None, raised
+            except BaseException as raised:
+                value, error = None, self._of_cell(raised)
         if text is self.cell.setup and error is not None:
             raise error
         return Outcome(value, side.out.taken(), error)
+
+    def _of_cell(self, error: BaseException) -> BaseException:
+        """An error that is to be compared: any, but an interrupt of whoever runs the corpus, which ends it.
+
+        Raises:
+          KeyboardInterrupt: where the cell speaks of none.
+        """
+        texts = (self.cell.setup, self.cell.cell, *self.cell.changes)
+        if isinstance(error, KeyboardInterrupt) and not any("KeyboardInterrupt" in text for text in texts):
+            raise error
+        return error
 
     def _staged(self, side: Side, text: str) -> Outcome:
         run, error, seen = None, None, list[str]()
@@ -183,8 +194,8 @@ class _Course:
                         run = jaxnb.stage(text, side.namespace)
                 else:
                     run = jaxnb.stage(text, side.namespace)
-            except Exception as raised:
-                error = raised
+            except BaseException as raised:
+                error = self._of_cell(raised)
         self.seen = seen
         return Outcome(run.value if run is not None else None, side.out.taken(), error, run)
 

@@ -146,6 +146,10 @@ class Runner:
             except Deleted as deleted:
                 record.use(piece, state.cache_size, state.record.runs)  # it need not be traced again to find that out
                 self._with_deleted(cell, piece, deleted)
+            except Exception:
+                if piece.compiled is not None:  # a callback that raises, say: the cell may catch it, on each run
+                    record.use(piece, state.cache_size, state.record.runs)
+                raise
             index = piece.plan.stop
 
     def _is_for_python(self, record: CodeRecord, index: int, statement: Statement) -> bool:
