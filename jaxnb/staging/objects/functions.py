@@ -66,7 +66,7 @@ def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | Non
     code, module = value.__code__, value.__globals__.get("__name__", "__main__")
     library = is_library(module)
     if library:
-        scan.calls_library(module)
+        scan.calls_library(str(module))  # what a person has made may name anything
     if library and is_member(loaded_module(module), value):
         scan.parts.append(value)
         follow_state(scan, value)
