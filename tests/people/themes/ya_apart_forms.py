@@ -184,7 +184,7 @@ x = -x
 ---
 x = x[:1]
 
-### ya-h-exception-raised-after-mutation-of-argument
+### ya-h-exception-raised-after-mutation-of-argument cold
 def run(d):
     d["n"] += 1
     d["w"] = d["w"] * 2

@@ -75,7 +75,7 @@ d = {tag: x * len(tag)}
 ---
 tag = "a"
 
-### ya-g-tuple-state-rotates
+### ya-g-tuple-state-rotates cold
 ws = (x, w, n)
 ---
 ws = ws[1:] + ws[:1]
@@ -174,7 +174,7 @@ h = UserList([1, 2])
 ---
 h.clear()
 
-### ya-g-chainmap-child-overrides
+### ya-g-chainmap-child-overrides cold
 base = {"lr": 0.1, "k": 2}; over = {}
 ---
 cm = ChainMap(over, base); y = x * cm["lr"] + cm["k"]; over["seen"] = len(cm)
@@ -183,7 +183,7 @@ over["lr"] = 5
 ---
 base["k"] = 2.0; over.clear()
 
-### ya-g-dataclass-eq-order-sorted
+### ya-g-dataclass-eq-order-sorted cold
 @dataclasses.dataclass(order=True)
 class R:
     s: float
@@ -340,7 +340,7 @@ lr = -5
 ---
 x = x[::-1]
 
-### ya-g-enumerate-start-and-reversed-range
+### ya-g-enumerate-start-and-reversed-range cold
 ---
 y = {i: v * lr for i, v in enumerate(x, start=t)}; z = [x[i] for i in reversed(range(len(x)))]
 t = t + len(y)

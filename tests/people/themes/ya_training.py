@@ -311,7 +311,7 @@ rho = 0.25
 ---
 tol = 1
 ---
-Y = Y * 3; c1 = 0.5
+Y = Y * 3; c1 = 0.5; vg = jax.jit(jax.value_and_grad(f))
 
 ### ya-custom-train-loop-with-metric-history-dataframe
 import pandas as pd
