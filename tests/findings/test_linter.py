@@ -34,6 +34,7 @@ MEANT = {
     "09_sharding_and_collectives": {"sharding"},
     "10_planning_for_machines_one_does_not_have": {"sharding"},
     "11_what_a_gradient_keeps": {"gradient"},
+    "14_a_70b_step_for_1024_chips": {"sharding"},
 }
 """One casts an input to bfloat16, to be traced again, and multiplies it with float32; the others are about findings."""
 
