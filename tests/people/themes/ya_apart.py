@@ -406,5 +406,5 @@ alphas.append(10)
 fitted.clear(); alphas = [True]
 ---
 Ridge.predict = lambda self, X: X[:, 0]
-"""
+""",
 )

@@ -433,5 +433,5 @@ ys = [act(v) for v in x]; y = jnp.stack(ys); tot = sum(br.values())
 br.clear()
 ---
 x = x * 3; del br["neg"]
-"""
+""",
 )

@@ -701,5 +701,5 @@ m = np.mean([float(v) for v in x]); y = x - m; z = jnp.float32(m) * 2; k = type(
 x = n
 ---
 x = x.astype(jnp.float16)
-"""
+""",
 )

@@ -237,7 +237,7 @@ inner = optax.sgd(1); data = itertools.repeat(1)
 params = {"enc": [{"w": jnp.ones((2, 3)), "b": None}, {"w": jnp.zeros((3, 1)), "b": jnp.ones(1)}], "scale": 2, "name": "net", "frozen": False}
 def walk(t, *path):
     match t:
-        case dict(): 
+        case dict():
             for k, v in t.items(): yield from walk(v, *path, k)
         case list() | tuple():
             for i, v in enumerate(t): yield from walk(v, *path, str(i))
@@ -432,5 +432,5 @@ r = np.random.default_rng(11); rates = (0.9, 0.1)
 alpha = 1e-9; max_n = 20
 ---
 zstat = lambda a, b: jnp.float32(a[0] - b[0])
-"""
+""",
 )

@@ -664,5 +664,5 @@ series = np.append(series, np.float32(0.3))
 h = 3
 ---
 series[-1] = 9; start = 12
-"""
+""",
 )
