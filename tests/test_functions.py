@@ -361,3 +361,25 @@ def deep(v, n):
     report = staged(session, "r = deep(x, 150)", namespace)
     assert 1 <= report.pieces <= 3
     np.testing.assert_allclose(namespace["r"], namespace["deep"](namespace["x"], 150), rtol=1e-5)
+
+
+LAZY = """
+import types
+state = types.SimpleNamespace(mean=None)
+def average(v):
+    state.mean = v if state.mean is None else 0.9 * state.mean + 0.1 * jnp.sin(v)
+    if state.mean.max() > 100:
+        return v
+    return state.mean
+"""
+
+
+def test_what_begins_with_nothing_is_staged_from_the_second_run_on(session: Session) -> None:
+    """An average that is None at first: the first run computes nothing, which is no verdict on the next ones."""
+    plain, names = new_namespace(LAZY), new_namespace(LAZY)
+    for turn in range(4):
+        define(plain, "y = average(x)")
+        run = staged(session, "y = average(x)", names)
+        np.testing.assert_allclose(names["y"], plain["y"], rtol=1e-6)
+        assert turn < 2 or run.reused
+        assert not turn or (run.pieces >= 1 and list(run.program.level("jaxpr").ops()))

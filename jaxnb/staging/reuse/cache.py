@@ -70,6 +70,7 @@ class CodeRecord:
       traced_alone: of those of which a function was taken apart, the last run in which it was traced again though
         only the cell had changed anything.
       tired: those of them of which nothing is traced any more.
+      idle: those of them that computed nothing in the last run.
       blocks: what is kept of the code inside these, by statement and fingerprint of the block.
       made: hashes of the keys of the last programs, dropped ones among them, and how many were made of each.
       runs: how often the cell ran.
@@ -98,6 +99,7 @@ class CodeRecord:
     restless: dict[int, bool] = field(default_factory=dict[int, bool])
     traced_alone: dict[int, int] = field(default_factory=dict[int, int])
     tired: set[int] = field(default_factory=set[int])
+    idle: set[int] = field(default_factory=set[int])
     blocks: dict[tuple[int, bytes], CodeRecord] = field(default_factory=lambda: {})
     made: dict[int | None, int] = field(default_factory=lambda: {})
     runs: int = 0
@@ -200,12 +202,20 @@ class CodeRecord:
         for inner in self._within(index):
             inner.is_ending = index in self.tired
 
-    def note_traced(self, index: int, run: int, alone: bool) -> None:
-        """Takes down that blocks of such a function were traced in a run; one that computes nothing is Python's."""
-        if alone:
+    def note_run(self, index: int, run: int, alone: bool, traced: bool) -> None:
+        """Takes down whether blocks of such a function were traced in a run. One that computes nothing in two runs is
+        Python's: in the first it may have begun with nothing, such as an average that is None."""
+        if traced and alone:
             self.traced_alone[index] = run
-        if not any(piece.jaxpr.eqns for inner in self._within(index) for piece in inner.pieces):
+        if not traced and index not in self.idle:
+            return
+        if any(piece.jaxpr.eqns for inner in self._within(index) for piece in inner.pieces):
+            self.idle.discard(index)
+        elif index in self.idle:
+            self.idle.discard(index)
             self.opened.pop(index, None)
+        else:
+            self.idle.add(index)
 
     def _within(self, index: int) -> Iterator[CodeRecord]:
         for inner in self._calls_of(index):

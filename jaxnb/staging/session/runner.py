@@ -240,8 +240,8 @@ class Runner:
             for name in (*own, *opened.left):
                 state.namespace.pop(name, None)
             state.namespace.update(outer)
-        if opened.functions and len(state.traced) > traced:
-            record.note_traced(index, state.record.runs, state.since.alone)
+        if opened.functions:
+            record.note_run(index, state.record.runs, state.since.alone, len(state.traced) > traced)
         if opened.before is not None:
             record.rest(index, len(state.traced) > traced and bool(state.since.alone or state.depth))
 
