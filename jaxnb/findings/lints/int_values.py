@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import Literal
 
-from jaxnb._jax import open_jaxpr
+from jaxnb._jax import open_jaxpr, scan_counts
 
 __all__ = ["Lost", "integers_lost"]
 
@@ -181,15 +181,16 @@ class _Walk:
     def _scan(self, eqn: Any, operands: list[_Value], owners: tuple[Any, ...]) -> list[_Value] | None:
         params = eqn.params
         body, length = params["jaxpr"], params["length"]
-        first, last = params["num_consts"], params["num_consts"] + params["num_carry"]
+        first, carried = scan_counts(params)
+        last = first + carried
         constants, carry, rows = operands[:first], operands[first:last], operands[last:]
         turns = range(length - 1, -1, -1) if params["reverse"] else range(length)
         made: list[list[_Value]] = []
         for turn in turns:
             given = [*map(_known, body.consts), *constants, *carry, *(_row(value, turn) for value in rows)]
             results = self.run(body.jaxpr, given, (*owners, eqn))
-            carry = results[: params["num_carry"]]
-            made.append(results[params["num_carry"] :])
+            carry = results[:carried]
+            made.append(results[carried:])
             if self._steps > _MOST_STEPS:
                 return None
         if params["reverse"]:
