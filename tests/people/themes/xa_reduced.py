@@ -183,7 +183,7 @@ try:
     for i in range(5): y = step(i); done += 1
 except SystemExit as e: print("exit", e.code, done)
 
-### xa-red-base-exception-holds-a-number-that-each-run-changes
+### xa-red-base-exception-holds-a-number-that-each-run-changes cold
 done = 0
 def step(k):
     if k >= 2: raise Hard(k)
