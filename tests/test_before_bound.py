@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jaxnb
+from jaxnb.staging.trace.piece import Plan
 
 HEAD = "import contextlib, functools, jax, jax.numpy as jnp, math\nx = jnp.array([3.0, -1.0, 2.0])\n"
 HELPER = "w = jnp.ones(3)\ndef h(k): return w * k\n"
@@ -30,6 +31,10 @@ CELLS = {
     "a function that the cell makes": (
         "w = jnp.ones(3)\n",
         "def own(k):\n    try: return w * k\n    except NameError: return x\ny = own(2)\nw = y + 1",
+    ),
+    "a function that the cell makes anew": (
+        "w = jnp.ones(3)\ndef own(k): return x * k\n",
+        "a = own(2)\ndef own(k):\n    try: return w * k\n    except NameError: return x\ny = own(2)\nw = y + a",
     ),
     "a method": (
         "class A:\n    def f(self, v):\n        try: return v * scale\n        except Exception: return v\n"
@@ -81,3 +86,23 @@ def test_what_is_bound_first_is_no_input() -> None:
     assert jaxnb.stage(cell, names).reused
     names["w"] = "another thing"
     assert jaxnb.stage(cell, names).reused
+
+
+def test_a_long_cell_is_walked_no_more_often_than_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names that no function reads take no walk of what the cell reaches."""
+    walks: list[int] = []
+    scan = Plan.scan
+
+    def counted(plan: Plan, *given: Any, **more: Any) -> Any:
+        walks.append(len(plan.names))
+        return scan(plan, *given, **more)
+
+    monkeypatch.setattr(Plan, "scan", counted)
+    found: list[int] = []
+    for many in (3, 60):
+        names: dict[str, Any] = {"__name__": "__main__"}
+        exec(HEAD, names)
+        jaxnb.stage("a0 = x\n" + "\n".join(f"a{n + 1} = jnp.sin(a{n})" for n in range(many)), names)
+        found.append(len(walks))
+        walks.clear()
+    assert found[0] == found[1]

@@ -7,7 +7,7 @@ of that name instead. So what functions may read before the cell binds it stays,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,34 +33,39 @@ def read_before_bound(
       namespace: where they run.
       choices: as of the trace.
     """
-    in_cell = frozenset[str]().union(*(item.names.reads for item in statements)) & plan.hidden
-    asked = plan.hidden & (scan.read_by_functions | in_cell)
-    return frozenset(name for name in sorted(asked) if _is_early(name, plan, statements, namespace, choices))
-
-
-def _is_early(
-    name: str, plan: Plan, statements: Sequence[Statement], namespace: dict[str, Any], choices: Choices
-) -> bool:
-    until = next((n for n, item in enumerate(statements) if name in item.names.binds), None)
-    if until is None:
-        return False
-    made: dict[str, frozenset[str]] = {}  # by the name of a function of the cell what it reads
-    used: set[str] = set()
-    for n, item in enumerate(statements[: until + 1]):
+    early: set[str] = set()
+    waiting = set(plan.hidden)
+    made: dict[str, frozenset[str]] = {}  # of the functions that the cell has made so far, what they read
+    opened: set[str] = set()  # the names that are used, of which it was looked at what they read
+    used: set[str] = set()  # those before a function was made anew
+    for n, item in enumerate(statements):
+        if not waiting:
+            break
+        bound = waiting & item.names.binds
         if item.defines:
             made.update(dict.fromkeys(item.names.binds, item.names.reads))
-            continue
-        if name in item.names.reads and n < until:  # inside of a function that is made here, or it would be read first
-            return True
-        used |= item.names.reads - ({name} if n == until else set())
-    waiting = [*used & made.keys()]
-    while waiting:
-        reads = made.pop(waiting.pop(), frozenset())
-        if name in reads:
-            return True
-        used |= reads
-        waiting += reads & made.keys()
-    roots = tuple(root for root in plan.roots if root in used)
-    names = tuple(item.names for item in statements[: until + 1])
-    alone = replace(plan, roots=roots, names=names, sees=0, list_uses=NO_USES, ran=None)
-    return name in alone.scan(namespace, choices, Slots()).read_by_functions
+            used |= opened
+            opened.clear()
+        else:
+            # What no statement reads first is read inside of a function that is made here, or by one that is called.
+            early |= (item.names.reads & waiting) - bound
+            early |= _read_by_made(item.names.reads, made, opened) & waiting
+        if asked := (bound & scan.read_by_functions) - early:
+            roots = tuple(root for root in plan.roots if root in used or root in opened)
+            names = tuple(one.names for one in statements[: n + 1])
+            alone = replace(plan, roots=roots, names=names, sees=0, list_uses=NO_USES, ran=None)
+            early |= asked & alone.scan(namespace, choices, Slots()).read_by_functions
+        waiting -= bound | early
+    return frozenset(early)
+
+
+def _read_by_made(reads: frozenset[str], made: Mapping[str, frozenset[str]], opened: set[str]) -> set[str]:
+    """What functions of the cell read that a statement may come to. All that was looked at is added to `opened`."""
+    found: set[str] = set()
+    fresh = reads - opened
+    while fresh:
+        opened |= fresh
+        inner = frozenset[str]().union(*(made[name] for name in fresh & made.keys()))
+        found |= inner
+        fresh = inner - opened
+    return found
