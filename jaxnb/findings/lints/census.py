@@ -313,17 +313,14 @@ def _bodies(value: Any) -> Sequence[Any]:
     return ()
 
 
-def jaxprs_of(jaxpr: Any) -> Iterator[tuple[Any, Census, Any]]:
-    """A jaxpr and those in it, each once, with what is in it, and the equation of the outermost that it stands in.
-
-    That is None for the outermost itself.
-    """
-    stack: list[tuple[Any, Census, Any]] = [(jaxpr, census_of(jaxpr), None)]
+def jaxprs_of(jaxpr: Any) -> Iterator[tuple[Any, Census, tuple[Any, ...]]]:
+    """A jaxpr and those in it, each once, with what is in it, and the equations that it stands in, outermost first."""
+    stack: list[tuple[Any, Census, tuple[Any, ...]]] = [(jaxpr, census_of(jaxpr), ())]
     seen: set[int] = set()
     while stack:
-        here, census, owner = stack.pop()
+        here, census, owners = stack.pop()
         if id(here) in seen:
             continue
         seen.add(id(here))
-        yield here, census, owner
-        stack.extend((open_jaxpr(one.body), one.census, owner or one.eqn) for one in census.inner)
+        yield here, census, owners
+        stack.extend((open_jaxpr(one.body), one.census, (*owners, one.eqn)) for one in census.inner)

@@ -31,8 +31,8 @@ def kernels_in(traced: LintContext) -> Iterator[Called]:
     Args:
       traced: the piece.
     """
-    for jaxpr, census, owner in jaxprs_of(open_jaxpr(traced.piece.jaxpr)):
-        part = Part(jaxpr, (), () if owner is None else (owner,), census)
+    for jaxpr, census, owners in jaxprs_of(open_jaxpr(traced.piece.jaxpr)):
+        part = Part(jaxpr, (), owners, census)
         for eqn in jaxpr.eqns if census.kernels else ():
             if eqn.primitive.name == "pallas_call":
                 yield Called(reading.read_kernel(eqn, most=_MOST_STEPS), eqn, part)

@@ -1,7 +1,7 @@
 """A column against a vector (`"all_pairs"`): (n, 1) with (n,) broadcasts to (n, n), of which then a mean is taken.
 
-Where the axis was written in, by `x[:, None]`, all pairs are meant. Source: NumPy's rules of broadcasting,
-https://numpy.org/doc/stable/user/basics.broadcasting.html.
+Where the axis was written in, by `x[:, None]`, all pairs are meant, and under `vmap` one of the axes is the batch.
+Source: NumPy's rules of broadcasting, https://numpy.org/doc/stable/user/basics.broadcasting.html.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from jax.extend.core import Literal
 
-from jaxnb._jax import open_jaxpr
+from jaxnb._jax import name_parts, open_jaxpr
 from jaxnb.findings.errors.calls import name_called
 from jaxnb.findings.lints.census import jaxprs_of
 from jaxnb.findings.lints.context import LintContext, Part
@@ -35,12 +35,19 @@ def columns_against_vectors(traced: LintContext) -> Iterator[Finding]:
       traced: the piece.
     """
     written = traced.written
-    for jaxpr, census, _ in jaxprs_of(open_jaxpr(traced.piece.jaxpr)):
-        rows = {eqn.outvars[0]: eqn for eqn in census.rows}
+    for jaxpr, census, owners in jaxprs_of(open_jaxpr(traced.piece.jaxpr)):
+        if any(map(_is_mapped, owners)):
+            continue
+        rows = {eqn.outvars[0]: eqn for eqn in census.rows if not _is_mapped(eqn)}
         for use in jaxpr.eqns if rows else ():
             row = next((rows[atom] for atom in use.invars if type(atom) is not Literal and atom in rows), None)
             if row is not None:
                 yield from _met(traced, written, Part(jaxpr, (), (), census), row, use)
+
+
+def _is_mapped(eqn: Any) -> bool:
+    """Whether an equation is of a function under `vmap`, which has an axis there that the code does not see."""
+    return (True, "vmap") in name_parts(eqn)
 
 
 def _met(traced: LintContext, written: Written, part: Part, row: Any, use: Any) -> Iterator[Finding]:

@@ -106,7 +106,7 @@ class _Reading:
         self._traced = traced
         self._known: dict[int, tuple[bool, bool]] = {}
         self._jaxpr = open_jaxpr(traced.piece.jaxpr)
-        self._jaxprs = list(jaxprs_of(self._jaxpr))
+        self._jaxprs = [(one, census, next(iter(owners), None)) for one, census, owners in jaxprs_of(self._jaxpr)]
         self._told: set[Hashable] = set()
 
     def of_the_cell(self) -> Iterator[Finding]:

@@ -44,8 +44,8 @@ def misread_values(traced: LintContext) -> Iterator[Finding]:
         for taken in taken_for_logits(jaxpr):
             yield from _taken(traced, written, taken)
     if "reshape" in traced.cell.shown:
-        for inner, census, owner in jaxprs_of(jaxpr):
-            part = Part(inner, (), (owner,) if owner is not None else (), census)
+        for inner, census, owners in jaxprs_of(jaxpr):
+            part = Part(inner, (), owners, census)
             for eqn in inner.eqns:
                 if eqn.primitive.name == "reshape" and _moves(eqn):
                     yield from _reshaped(traced, written, eqn, part)
