@@ -60,7 +60,10 @@ def _wrapped_literal(traced: LintContext, written: Written, eqn: Any, atom: Any,
     node = written.at(eqn, part)
     if node is None or (isinstance(node, ast.Call) and name_of(node) == "astype"):
         return
-    for number in _numbers(node, traced):
+    numbers = [*_numbers(node, traced)]
+    if any(number == float(value) for number in numbers):
+        return  # it is what is written there
+    for number in numbers:
         if _becomes(number, dtype) == float(value) and not _fits(number, dtype, eqn):
             yield _overflow(traced, eqn, part, number, value, dtype)
             return
