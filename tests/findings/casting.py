@@ -133,7 +133,7 @@ CAST: dict[str, Case] = {
 }
 
 CLEAN: dict[str, str] = {
-    "half of the unsigned numbers": "bright = (u8 > 128).sum()\nmiddle = u8 - 128\nrest = jnp.where(u8 == 200, u8, 156)",
+    "half of the unsigned numbers": "bright = (u8 > 128).sum()\nmiddle = u8 - 128\nrest = jnp.where(u8 == 9, u8, 156)",
     "the least number": "y = jnp.maximum(i8, -128)",
     "weak numbers": "y = b * 2.0 + 1 - b / 3\nz = i8 + 100\nw = u8 - 1",
     "a cast that was written": "y = b.astype(jnp.float32) * f",
